@@ -11,6 +11,8 @@ use chorus_protocol::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol, Reach, Values,
 };
 use chorus_verify::check::{Verdict, check, find_configuration, smoke_configurations};
+use chorus_verify::torture::problem::Problem;
+use chorus_verify::torture::{Settings, TortureFailure, torture};
 use chorus_verify::violation::Violation;
 
 /// Everything goes to memory: the L1 is the only cache, holds nothing and answers loads with zero. It serves programs
@@ -19,12 +21,13 @@ use chorus_verify::violation::Violation;
 struct ToyCache {
     role: Role,
     me: AgentId,
+    bank: AgentId,
     fault: Option<u8>,
     stores: u8,
     loads: u8,
 }
 
-static FAULTS: [FaultSpec; 7] = [
+static FAULTS: [FaultSpec; 8] = [
     FaultSpec { name: "twice", breaks: "stores are answered twice" },
     FaultSpec { name: "refusal", breaks: "stores are refused, but counted" },
     FaultSpec { name: "nowhere", breaks: "stores are sent to nobody" },
@@ -32,14 +35,17 @@ static FAULTS: [FaultSpec; 7] = [
     FaultSpec { name: "restless", breaks: "the cache never comes to rest after a store" },
     FaultSpec { name: "no-bank", breaks: "there are no banks" },
     FaultSpec { name: "favourite", breaks: "the first cache remembers its loads, the others do not" },
+    FaultSpec { name: "again", breaks: "loads are asked for again and again" },
 ];
 
 const NOTE: MsgKind = MsgKind(memory::FIRST_FREE);
-static MESSAGES: [MessageSpec; 4] = [
+const ASK: MsgKind = MsgKind(memory::FIRST_FREE + 1);
+static MESSAGES: [MessageSpec; 5] = [
     memory::SPECS[0],
     memory::SPECS[1],
     memory::SPECS[2],
     MessageSpec { name: "NOTE", class: TrafficClass::Request, channel: Channel::Instant, size: Size::Control },
+    MessageSpec { name: "ASK", class: TrafficClass::Request, channel: Channel::Virtual(0), size: Size::Control },
 ];
 
 static VOCABULARIES: [Vocabulary; 2] = [vocabulary(Role::L1), vocabulary(Role::L2)];
@@ -79,6 +85,14 @@ impl Controller<2> for ToyCache {
     fn step(&mut self, input: &Input<'_, 2>, out: &mut Outbox<2>) -> Result<Outcome, Unspecified> {
         Ok(match input {
             Input::Core(request) if request.op == CoreOp::Store => self.store(request, out),
+            Input::Core(request) if request.op == CoreOp::Load && self.fault == Some(7) => {
+                out.send(Message::control(ASK, request.line, self.me, self.bank));
+                Outcome::Done
+            }
+            Input::Message(message) if message.kind == ASK => {
+                out.send(message.reply(ASK));
+                Outcome::Done
+            }
             Input::Core(request) => {
                 self.loads += u8::from(self.fault == Some(6) && self.me == AgentId(0));
                 out.complete(request.txn, &LineData::default());
@@ -110,7 +124,8 @@ impl Build<2> for Toy {
         let me = if role == Role::L1 { config.topology.l1(index) } else { config.topology.l2(index) };
         let exists = role == Role::L1 || config.fault != Some(5);
         exists.then(|| -> Box<dyn Controller<2>> {
-            Box::new(ToyCache { role, me, fault: config.fault, stores: 0, loads: 0 })
+            let bank = config.topology.l2(0);
+            Box::new(ToyCache { role, me, bank, fault: config.fault, stores: 0, loads: 0 })
         })
     }
 }
@@ -193,6 +208,20 @@ fn a_controller_must_come_to_rest_when_everything_is_answered() {
 #[test]
 fn a_machine_without_all_its_controllers_is_refused() {
     assert_eq!(violation(Some("no-bank")), Violation::NoController { agent: "L2.0".to_owned() });
+}
+
+#[test]
+fn random_steps_notice_a_load_that_is_asked_for_again_and_again() {
+    let fault = FAULTS.iter().position(|fault| fault.name == "again").map(|fault| fault as u8);
+    let alone = |episode| {
+        let settings = Settings { episode: Some(episode), ..Settings::default() };
+        torture(&Toy, fault, &settings).failure
+    };
+    let waits =
+        |failure: &TortureFailure| matches!(failure.problem, Problem::Livelock { .. } | Problem::Starvation { .. });
+    let failure = (0..20).filter_map(alone).find(waits).expect("some load waits");
+    let shrunk = failure.shrunk.expect("it is made small");
+    assert!(shrunk.problem.is_like(&failure.problem) && shrunk.episode.program.operations() <= 2, "{shrunk:?}");
 }
 
 #[test]

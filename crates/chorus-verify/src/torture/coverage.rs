@@ -52,6 +52,16 @@ impl Coverage {
         }
     }
 
+    /// Adds what other episodes met.
+    pub(super) fn add(&mut self, other: &Coverage) {
+        for (vocabulary, counts) in &other.roles {
+            match self.roles.iter_mut().find(|(known, _)| std::ptr::eq(*known, *vocabulary)) {
+                Some((_, own)) => own.iter_mut().zip(counts).for_each(|(own, count)| *own += count),
+                None => self.roles.push((*vocabulary, counts.clone())),
+            }
+        }
+    }
+
     /// The cells that were met, with how often.
     pub fn cells(&self) -> impl Iterator<Item = (&'static Vocabulary, u8, u8, u64)> {
         self.roles.iter().flat_map(|(vocabulary, counts)| {

@@ -3,18 +3,19 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
+use chorus_protocol::access::{Completion, CoreOp, CoreRequest, LoadRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
 use chorus_protocol::controller::{Controller, Input, Outbox, Outcome, Passage, PlainState, StateBytes, Time};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Channel, Message, memory};
-use chorus_protocol::registry::{Build, Counters, Protocol, Reach};
+use chorus_protocol::registry::{Build, Counters, Protocol, Values};
 
 use super::boundary::Notice;
 use super::coherence::{Logged, Orders};
 use super::coverage::Coverage;
+use super::elide::Elision;
 use super::lower::{Micro, lower};
-use super::network::{Event, Network};
+use super::network::{Event, Evicted, Network};
 use super::operations::Operations;
 use super::problem::Problem;
 use super::program::{Kind, Program, Scopes, WORDS, Word};
@@ -28,6 +29,9 @@ use super::wavefront::Wavefront;
 const PATIENCE_MIN: u64 = 4_000;
 const PATIENCE_MAX: u64 = 30_000;
 const PATIENCE_PER_OPERATION: u64 = 100;
+
+/// The number of steps for which an operation may wait.
+const STARVATION: u64 = 20_000;
 
 /// The most lines that are evicted for one input.
 const EVICTIONS_MAX: u32 = 4;
@@ -57,7 +61,7 @@ pub(super) struct Driver {
     pub(super) now: Time,
     pub(super) setup: Setup,
     pub(super) kind: Kind,
-    controllers: Vec<Box<dyn Controller<WORDS>>>,
+    pub(super) controllers: Vec<Box<dyn Controller<WORDS>>>,
     memory: Vec<LineData<WORDS>>,
     pub(super) network: Network,
     instant: VecDeque<Message<WORDS>>,
@@ -68,6 +72,10 @@ pub(super) struct Driver {
     after: StateBytes,
     /// The number of attempts since a wavefront last made progress.
     pub(super) attempts: u64,
+    /// The number of steps after which starvation is looked for.
+    next_look: u64,
+    /// The number of evictions since anything else happened.
+    pub(super) quiet_evictions: u32,
     pub(super) waves: Vec<Wavefront>,
     pub(super) code: Vec<Micro>,
     ranges: Vec<Range<usize>>,
@@ -80,6 +88,8 @@ pub(super) struct Driver {
     pub(super) notice: Notice,
     /// The number of its receivers that are not done yet.
     pub(super) hearing: usize,
+    /// The table that knows which commands to shared banks are needed, where it is used.
+    pub(super) elision: Option<Elision>,
     /// The scopes of the program's synchronisation.
     pub(super) scopes: Scopes,
     /// The right value of each word, in programs without data races.
@@ -117,6 +127,8 @@ impl Driver {
             before: StateBytes::default(),
             after: StateBytes::default(),
             attempts: 0,
+            next_look: 0,
+            quiet_evictions: 0,
             waves: Vec::new(),
             code: Vec::new(),
             ranges: Vec::new(),
@@ -125,6 +137,7 @@ impl Driver {
             arrived: 0,
             notice: Notice::FIRST,
             hearing: 0,
+            elision: None,
             scopes: episode.program.scopes.clone(),
             shadow: Vec::new(),
             counted: Vec::new(),
@@ -146,17 +159,21 @@ impl Driver {
                 return Err(Problem::Deadlock(self.waiting()));
             };
             self.now = self.now.max(time);
+            self.quiet_evictions = if matches!(event, Event::Evict(_)) { self.quiet_evictions + 1 } else { 0 };
             match event {
                 Event::Issue(wave) => self.issue(wave)?,
                 Event::Deliver(channel) => self.deliver(channel)?,
                 Event::Wake(agent) => self.wake(agent)?,
-                Event::Evict => self.evict_something()?,
+                Event::Evict(evicted) => self.evict_something(evicted)?,
             }
             while self.arrived == self.waves.len() && self.hearing == 0 && self.arrived > 0 {
                 self.tell_of_kernel()?;
             }
             if self.attempts > patience {
                 return Err(Problem::Livelock { steps: self.attempts, waiting: self.waiting() });
+            }
+            if self.steps >= self.next_look {
+                self.look_for_starvation()?;
             }
         }
         self.check_end(&episode.program)
@@ -166,9 +183,11 @@ impl Driver {
         let Episode { setup, program, schedule } = episode;
         (self.setup, self.kind, self.random) = (*setup, program.kind, Random::new(*schedule));
         self.setup.topology = self.protocol.structure().complete(setup.topology);
-        (self.now, self.attempts, self.last_value) = (1, 0, 0);
+        (self.now, self.attempts, self.last_value, self.quiet_evictions) = (1, 0, 0, 0);
+        self.next_look = self.steps + STARVATION;
         (self.arrived, self.hearing, self.notice) = (0, 0, self.first_notice());
         self.scopes.clone_from(&program.scopes);
+        self.plan_elision(program);
         let (topology, build) = (self.setup.topology, self.setup.build_config(self.fault));
         let agents = topology.controllers();
         self.controllers.clear();
@@ -178,8 +197,10 @@ impl Driver {
             self.controllers.push(controller.ok_or_else(|| Problem::NoController { agent: self.name(agent) })?);
         }
         let words = usize::from(setup.lines) * WORDS;
-        refill(&mut self.memory, usize::from(setup.lines), LineData::default());
-        refill(&mut self.shadow, words, 0);
+        self.shadow.clear();
+        self.shadow.extend((0..words as u8).map(|word| program.initial(Word(word))));
+        self.memory.clear();
+        self.memory.extend(self.shadow.chunks_exact(WORDS).map(|line| LineData(std::array::from_fn(|at| line[at]))));
         refill(&mut self.wakes, usize::from(agents), None);
         self.counted.resize_with(words, Vec::new);
         self.counted.iter_mut().for_each(Vec::clear);
@@ -196,10 +217,24 @@ impl Driver {
         for wave in 0..self.waves.len() as u16 {
             self.go_on(wave);
         }
-        if setup.evict_every > 0 {
-            self.network.schedule(1, Event::Evict, &mut self.random);
+        for evicted in [Evicted::Private, Evicted::Shared, Evicted::Entry] {
+            if self.eviction_ticks(evicted) > 0 {
+                self.network.schedule(1, Event::Evict(evicted), &mut self.random);
+            }
         }
         Ok(())
+    }
+
+    /// Looks for an operation that has waited for too many steps.
+    #[cold]
+    fn look_for_starvation(&mut self) -> Result<(), Problem> {
+        self.next_look = self.steps + STARVATION / 16;
+        let Some(oldest) = self.operations.oldest().filter(|oldest| self.steps - oldest.issued > STARVATION) else {
+            return Ok(());
+        };
+        let wave = self.waves[usize::from(oldest.wave)].slot.to_string();
+        let (operation, steps) = (oldest.micro.to_string(), self.steps - oldest.issued);
+        Err(Problem::Starvation { wave, operation, steps, waiting: self.waiting() })
     }
 
     fn is_over(&self) -> bool {
@@ -246,18 +281,24 @@ impl Driver {
 
     fn step(&mut self, agent: u16, input: &Input<'_, WORDS>) -> Result<Outcome, Problem> {
         self.out.clear();
-        self.out.now = self.now;
+        (self.out.now, self.out.evicts) = (self.now, self.setup.shortcuts);
         self.attempts += 1;
         let index = usize::from(agent);
-        // Counters that begin anew may do so in an attempt that is refused.
-        let audits = self.protocol.counters() == Counters::None && self.random.once_in(AUDIT_ONE_IN);
+        // Counters that begin anew may do so in an attempt that is refused. A controller that evicts by itself may have
+        // evicted before it found that it must refuse.
+        let may_change = self.protocol.counters() != Counters::None || self.setup.shortcuts;
+        let audits = !may_change && self.random.once_in(AUDIT_ONE_IN);
         if audits {
             self.before.0.clear();
             PlainState::encode(&*self.controllers[index], &mut self.before);
         }
         let controller = &mut self.controllers[index];
         let class = controller.classify(input, self.now);
-        let result = controller.step(input, &mut self.out);
+        let hits = self.setup.shortcuts && self.protocol.values() == Values::Carried;
+        let result = match hits && load_hit(&mut **controller, input, &mut self.out) {
+            true => Ok(Outcome::Done),
+            false => controller.step(input, &mut self.out),
+        };
         if let Some(trace) = &mut self.trace {
             let slot = |wave: u16| self.waves.get(usize::from(wave)).map(|wave| wave.slot);
             let op = match input {
@@ -278,6 +319,12 @@ impl Driver {
         }
         self.refusals += 1;
         let mut unchanged = self.out.messages.is_empty() && self.out.completions.is_empty();
+        if self.setup.shortcuts {
+            if !unchanged {
+                self.commit(agent)?;
+            }
+            return Ok(outcome);
+        }
         if audits {
             self.after.0.clear();
             PlainState::encode(&*self.controllers[index], &mut self.after);
@@ -391,24 +438,6 @@ impl Driver {
         }
     }
 
-    /// Evicts a line of a random controller, if the drawn one can leave.
-    fn evict_something(&mut self) -> Result<(), Problem> {
-        let agent = self.random.below(self.controllers.len() as u32) as u16;
-        let line = LineAddr(u64::from(self.random.below(u32::from(self.setup.lines))));
-        let next = self.now + 1 + Time::from(self.random.below(2 * self.setup.evict_every));
-        self.network.schedule(next, Event::Evict, &mut self.random);
-        // Only protocols that reach several modules may have directories with entries to evict.
-        let controller = &self.controllers[usize::from(agent)];
-        let (eviction, can_leave) = match self.protocol.reach() {
-            Reach::AnyMachine if self.random.once_in(2) => (Input::EvictEntry(line), controller.entry_evictable(line)),
-            Reach::AnyMachine | Reach::OneModule => (Input::Evict(line), controller.evictable(line, self.now)),
-        };
-        if can_leave {
-            self.offer(agent, &eviction)?;
-        }
-        Ok(())
-    }
-
     /// Checks the caches and memory when everything is answered and delivered.
     fn check_end(&mut self, program: &Program) -> Result<(), Problem> {
         for agent in 0..self.controllers.len() {
@@ -458,6 +487,14 @@ impl Driver {
         let text = if waiting.is_empty() { "an operation has no answer".to_owned() } else { waiting.join("; ") };
         if more > 0 { format!("{text}; and {more} more") } else { text }
     }
+}
+
+/// Answers a load that hits without a step. Returns whether it did.
+fn load_hit(controller: &mut dyn Controller<WORDS>, input: &Input<'_, WORDS>, out: &mut Outbox<WORDS>) -> bool {
+    let Input::Core(request) = input else { return false };
+    let CoreRequest { op: CoreOp::Load, line, mask, order, scope, txn, .. } = **request else { return false };
+    let data = controller.load_hit(&LoadRequest { line, mask, order, scope }, out.now);
+    data.map(|data| out.completions.push(Completion { txn, data: *data })).is_some()
 }
 
 /// Fills a vector with equal values, reusing its memory.

@@ -5,23 +5,17 @@ use std::ops::Range;
 
 use chorus_protocol::access::{Order, Scope};
 
-use super::program::{Action, Boundary, PlainAccess, Program, Scopes, Word};
+use super::program::{Access, Action, Boundary, Program, Scopes, Word, Words};
 
 /// One operation, or something to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Micro {
-    /// Reads a word whose value is known.
-    Load(Word),
-    /// Reads a word and accepts any value.
-    Peek(Word),
-    /// Writes a value that nobody else writes.
-    Store(Word),
-    /// Adds one to a word, atomically.
-    Count(Word),
-    /// Writes a value that nobody else writes and reads the old one, atomically.
-    Exchange(Word),
-    /// Exchanges, if the word holds the value that the wavefront last read there.
-    CompareExchange(Word),
+    /// A load, a store or an atomic of some words.
+    Access(Access),
+    /// Adds one to each word, atomically.
+    Count(Words),
+    /// Changes the wavefront's own bit of each word, atomically.
+    Flip { words: Words, by_xor: bool },
     /// Orders accesses: all of them, or those around the operation that the fence stands for.
     Fence(Order, Scope),
     /// Takes a lock, trying until it is free.
@@ -45,10 +39,18 @@ pub(super) fn lower(program: &Program, code: &mut Vec<Micro>, ranges: &mut Vec<R
         let start = code.len();
         let mut barriers = 0;
         for (number, phase) in program.phases.iter().enumerate() {
-            let raised = |flag: Word| {
+            let published = |flag: Word| {
                 let raises = |action: &Action| matches!(action, Action::Publish { flag: other, .. } if *other == flag);
                 phase.actions.iter().flatten().any(raises)
             };
+            let relayed = |flag: Word| {
+                let raises = |action: &Action| match action {
+                    Action::Relay { seen, flag: other } => *other == flag && published(*seen),
+                    _ => false,
+                };
+                phase.actions.iter().flatten().any(raises)
+            };
+            let raised = |flag: Word| published(flag) || relayed(flag);
             for action in &phase.actions[wave] {
                 lower_action(action, number as u32 + 1, &program.scopes, &raised, code);
             }
@@ -59,7 +61,7 @@ pub(super) fn lower(program: &Program, code: &mut Vec<Micro>, ranges: &mut Vec<R
                 Boundary::Barrier(word) => {
                     code.push(Micro::Fence(Order::Release, program.scopes.widest));
                     barriers += waves as u32;
-                    code.push(Micro::Count(word));
+                    code.push(Micro::Count(Words::one(word)));
                     code.push(Micro::Await { word, value: barriers, by_atomics: (number + wave) % 2 == 0 });
                     code.push(Micro::Fence(Order::Acquire, program.scopes.widest));
                 }
@@ -73,50 +75,42 @@ pub(super) fn lower(program: &Program, code: &mut Vec<Micro>, ranges: &mut Vec<R
     }
 }
 
-fn lower_access(access: &PlainAccess) -> Micro {
-    match *access {
-        PlainAccess::Load(word) => Micro::Load(word),
-        PlainAccess::Store(word) => Micro::Store(word),
-    }
-}
-
 fn lower_action(action: &Action, epoch: u32, scopes: &Scopes, raised: &dyn Fn(Word) -> bool, code: &mut Vec<Micro>) {
     let fence = |order, word: &Word| Micro::Fence(order, scopes.of(*word));
     match action {
-        Action::Plain(access) => code.push(lower_access(access)),
-        Action::Peek(word) => code.push(Micro::Peek(*word)),
-        Action::Count(word) => code.push(Micro::Count(*word)),
-        Action::Exchange(word) => code.push(Micro::Exchange(*word)),
-        Action::CompareExchange(word) => code.push(Micro::CompareExchange(*word)),
+        Action::Plain(access) => code.push(Micro::Access(*access)),
+        Action::Count(words) => code.push(Micro::Count(*words)),
+        Action::Flip { words, by_xor } => code.push(Micro::Flip { words: *words, by_xor: *by_xor }),
         Action::Fence => code.push(Micro::Fence(Order::AcqRel, scopes.widest)),
         Action::Critical { lock, by_exchange, inside } => {
             code.extend([Micro::Lock(*lock), fence(Order::Acquire, lock)]);
-            code.extend(inside.iter().map(lower_access));
+            code.extend(inside.iter().map(|&access| Micro::Access(access)));
             code.extend([fence(Order::Release, lock), Micro::Unlock { lock: *lock, by_exchange: *by_exchange }]);
         }
         Action::Publish { flag, words } => {
-            code.extend(words.iter().map(|&word| Micro::Store(word)));
+            code.extend(words.iter().map(|&words| Micro::Access(Access::store(words))));
             code.extend([fence(Order::Release, flag), Micro::Signal { flag: *flag, value: epoch }]);
         }
         // If nobody raises the flag, nobody writes the words either.
         Action::Consume { flag, by_atomics, words } if raised(*flag) => {
             code.push(Micro::Await { word: *flag, value: epoch, by_atomics: *by_atomics });
             code.push(fence(Order::Acquire, flag));
-            code.extend(words.iter().map(|&word| Micro::Load(word)));
+            code.extend(words.iter().map(|&words| Micro::Access(Access::load(words))));
         }
-        Action::Consume { .. } => {}
+        Action::Relay { seen, flag } if raised(*seen) => {
+            code.push(Micro::Await { word: *seen, value: epoch, by_atomics: false });
+            code.extend([fence(Order::AcqRel, flag), Micro::Signal { flag: *flag, value: epoch }]);
+        }
+        Action::Consume { .. } | Action::Relay { .. } => {}
     }
 }
 
 impl fmt::Display for Micro {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Micro::Load(word) => write!(f, "ld {word}"),
-            Micro::Peek(word) => write!(f, "peek {word}"),
-            Micro::Store(word) => write!(f, "st {word}"),
-            Micro::Count(word) => write!(f, "add {word},1"),
-            Micro::Exchange(word) => write!(f, "exch {word}"),
-            Micro::CompareExchange(word) => write!(f, "cas {word}"),
+            Micro::Access(access) => write!(f, "{access}"),
+            Micro::Count(words) => write!(f, "add {words},1"),
+            Micro::Flip { words, .. } => write!(f, "flip {words}"),
             Micro::Fence(..) => write!(f, "fence"),
             Micro::Lock(lock) => write!(f, "lock {lock}"),
             Micro::Unlock { lock, .. } => write!(f, "unlock {lock}"),

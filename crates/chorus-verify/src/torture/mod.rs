@@ -9,9 +9,14 @@
 mod boundary;
 mod coherence;
 pub mod coverage;
+mod crew;
 pub mod draw;
 mod driver;
+mod elide;
+mod evict;
+mod judge;
 mod lower;
+mod machines;
 mod network;
 mod operations;
 pub mod problem;
@@ -27,6 +32,7 @@ use std::fmt::Write;
 use chorus_protocol::registry::{FaultSpec, Protocol};
 
 use coverage::Coverage;
+use crew::{run_block, run_episodes};
 use draw::draw_episode;
 use driver::Driver;
 use problem::Problem;
@@ -147,35 +153,25 @@ pub fn torture_watched(
         }
         episode
     };
-    let mut driver = Driver::new(protocol, fault, &draw(first));
-    let (mut episodes, mut operations, mut failure) = (0, 0, None);
-    loop {
-        let index = first + episodes;
+    let driver = || Driver::new(protocol, fault, &draw(first));
+    let ran = match settings.episode {
+        Some(index) => run_block(&mut driver(), index, 1, &draw),
+        None => run_episodes(settings.steps, &draw, &driver, watch),
+    };
+    let failure = ran.failure.map(|(index, problem)| {
         let episode = draw(index);
-        episodes += 1;
-        operations += episode.program.operations() as u64;
-        if let Err(problem) = driver.run(&episode) {
-            let shrunk = settings.shrinks.then(|| shrink(protocol, fault, &episode, &problem));
-            let operations = episode.program.operations();
-            failure = Some(TortureFailure { episode: index, problem, operations, shrunk });
-            break;
-        }
-        if settings.episode.is_some() || driver.steps >= settings.steps {
-            break;
-        }
-        if episodes.is_multiple_of(64) {
-            watch(driver.steps);
-        }
-    }
+        let shrunk = settings.shrinks.then(|| shrink(protocol, fault, &episode, &problem));
+        TortureFailure { episode: index, problem, operations: episode.program.operations(), shrunk }
+    });
     TortureReport {
         protocol: protocol.name(),
         fault: fault.and_then(|index| protocol.faults().get(usize::from(index))).map(|fault| fault.name),
         settings: *settings,
-        steps: driver.steps,
-        refusals: driver.refusals,
-        episodes,
-        operations,
-        coverage: driver.coverage,
+        steps: ran.steps,
+        refusals: ran.refusals,
+        episodes: ran.count,
+        operations: ran.operations,
+        coverage: ran.coverage,
         failure,
     }
 }

@@ -13,11 +13,22 @@ use chorus_protocol::message::{Channel, Message};
 use chorus_protocol::registry::{Delivery, Protocol};
 
 use super::program::WORDS;
-use super::random::Random;
+use super::random::{Random, derive};
 use super::setup::{Delays, Setup};
 
 /// Refusals after which a message holds up others.
 const REFUSALS_MAX: u32 = 32;
+
+/// The things that are evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Evicted {
+    /// Lines of private caches.
+    Private,
+    /// Lines of shared banks.
+    Shared,
+    /// Entries of directories.
+    Entry,
+}
 
 /// An event that happens at a planned time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,8 +39,8 @@ pub(super) enum Event {
     Deliver(u32),
     /// A controller is woken at the time that it asked for.
     Wake(u16),
-    /// A line is evicted somewhere.
-    Evict,
+    /// A line or an entry is evicted somewhere.
+    Evict(Evicted),
 }
 
 /// A message in flight with its time of arrival.
@@ -92,7 +103,7 @@ impl Network {
     /// Plans an event for later.
     #[inline]
     pub(super) fn schedule(&mut self, time: Time, event: Event, random: &mut Random) {
-        self.live += usize::from(event != Event::Evict);
+        self.live += usize::from(!matches!(event, Event::Evict(_)));
         self.events.push(Reverse((time, random.next() as u32, event)));
     }
 
@@ -102,7 +113,7 @@ impl Network {
             return None;
         }
         let Reverse((time, _, event)) = self.events.pop()?;
-        self.live -= usize::from(event != Event::Evict);
+        self.live -= usize::from(!matches!(event, Event::Evict(_)));
         Some((time, event))
     }
 
@@ -142,9 +153,11 @@ impl Network {
 
     fn delay(&self, src: usize, dst: usize, network: usize, random: &mut Random) -> u32 {
         let Some(delays) = &self.delays else { return 1 };
-        let slow_agents = (delays.slow_agents >> src | delays.slow_agents >> dst) & 1;
-        let slow = u64::from(delays.slow_networks >> network & 1) | slow_agents;
-        let mut most = delays.message << (2 * slow);
+        let is_slow_agent = (delays.slow_agents >> (src % 64) | delays.slow_agents >> (dst % 64)) & 1 == 1;
+        let link = (src * self.agents + dst) as u64;
+        let is_slow_link = delays.slow_links != 0 && derive(delays.slow_links, link).is_multiple_of(4);
+        let is_slow = delays.slow_networks >> (network % 16) & 1 == 1 || is_slow_agent || is_slow_link;
+        let mut most = if is_slow { delays.message << delays.slowness } else { delays.message };
         if delays.late_one_in > 0 && random.once_in(delays.late_one_in) {
             most *= 16;
         }

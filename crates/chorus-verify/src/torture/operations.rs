@@ -1,8 +1,10 @@
 //! The operations that wavefronts have in flight, by the transaction name that comes back with their completion.
 
-use chorus_protocol::access::Txn;
+use chorus_protocol::access::{AtomicOp, Txn};
+use chorus_protocol::line::LineData;
 
 use super::lower::Micro;
+use super::program::WORDS;
 
 /// An operation in flight.
 #[derive(Clone, Copy, Debug)]
@@ -11,10 +13,14 @@ pub(super) struct Operation {
     pub micro: Micro,
     /// The number of its wavefront.
     pub wave: u16,
-    /// The value that it should return, or that it compares with.
-    pub expected: u32,
-    /// Its place in the log of a racy program.
+    /// The values that its words should hold before it.
+    pub expected: LineData<WORDS>,
+    /// The operation and the operands by which it changes its words, if it is atomic.
+    pub update: Option<(AtomicOp, LineData<WORDS>)>,
+    /// The place of its first word in the log of a racy program. The others follow.
     pub logged: u32,
+    /// The number of steps that had been made when it was issued.
+    pub issued: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +90,15 @@ impl Operations {
             Some((uses, Slot::Wave(operation))) if *uses == number >> SLOT_BITS => Some(operation),
             Some(_) | None => None,
         }
+    }
+
+    /// The operation of a wavefront that has been in flight for longest.
+    pub(super) fn oldest(&self) -> Option<&Operation> {
+        let of_waves = self.slots.iter().filter_map(|(_, slot)| match slot {
+            Slot::Wave(operation) => Some(operation),
+            Slot::Free | Slot::Kernel(_) => None,
+        });
+        of_waves.min_by_key(|operation| operation.issued)
     }
 
     /// Ends the operation with this name, if it is in flight.

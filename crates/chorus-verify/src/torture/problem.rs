@@ -56,6 +56,18 @@ pub enum Problem {
         /// Everything that waits, in words.
         waiting: String,
     },
+    /// An operation that its cache has accepted gets no answer, although inputs are consumed.
+    #[error("starvation: {wave} has waited for {operation} for {steps} steps: {waiting}")]
+    Starvation {
+        /// The name of the wavefront.
+        wave: String,
+        /// The operation in words.
+        operation: String,
+        /// The number of steps since it was accepted.
+        steps: u64,
+        /// Everything that waits, in words.
+        waiting: String,
+    },
     /// Everything is answered and delivered, but a controller still waits for something.
     #[error("everything is answered and delivered, but {agent} still waits for something")]
     NotQuiescent {
@@ -94,11 +106,11 @@ pub enum Problem {
 
 impl Problem {
     /// Whether two problems are of one kind. All wrong values are of one kind, however they were noticed, and so are
-    /// deadlocks and livelocks.
+    /// deadlocks, livelocks and starvation.
     pub fn is_like(&self, other: &Problem) -> bool {
         let class = |problem: &Problem| match problem {
             Problem::WrongValue { .. } | Problem::Incoherent { .. } | Problem::WrongFinal { .. } => 1,
-            Problem::Deadlock(_) | Problem::Livelock { .. } => 2,
+            Problem::Deadlock(_) | Problem::Livelock { .. } | Problem::Starvation { .. } => 2,
             Problem::Hole(_)
             | Problem::NoController { .. }
             | Problem::NotQuiescent { .. }

@@ -3,28 +3,52 @@
 use std::fmt;
 
 use chorus_protocol::address::Topology;
-use chorus_protocol::cache::Replacement;
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::read_only::ReadOnlyLines;
-use chorus_protocol::registry::{BuildConfig, CacheShape, DirectoryShape, Protocol, Reach};
+use chorus_protocol::registry::{BuildConfig, CacheShape, Commands, DirectoryShape, Protocol};
 
-use super::program::Program;
-use super::random::Random;
-use crate::heterogeneous;
+use super::program::{Program, line_name};
 
 /// The delays of messages and wavefronts, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delays {
     /// The longest delay of most messages.
     pub message: u32,
-    /// Messages of a slow virtual network take up to four times as long; one bit for each, the last for memory.
+    /// Messages of a slow virtual network take longer; one bit for each, the last for memory.
     pub slow_networks: u16,
-    /// Messages from or to a slow agent take up to four times as long; one bit for each.
+    /// Messages from or to a slow agent take longer; one bit for each.
     pub slow_agents: u64,
+    /// The seed that makes one of four pairs of sender and receiver slow; none if zero.
+    pub slow_links: u64,
+    /// The number of times that the longest delay doubles where something is slow.
+    pub slowness: u32,
     /// One message in so many takes up to sixteen times as long; none if zero.
     pub late_one_in: u32,
     /// The longest time between two operations of a wavefront.
     pub think: u32,
+}
+
+/// How often lines and directory entries leave without need, in ticks; never if zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evictions {
+    /// A line of a private cache leaves about every so many ticks.
+    pub private: u32,
+    /// A line of a shared bank leaves about every so many ticks.
+    pub shared: u32,
+    /// An entry of a directory leaves about every so many ticks.
+    pub entries: u32,
+}
+
+/// The commands that shared banks get between kernels, where the protocol has a table that knows which are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandsGiven {
+    /// All of them.
+    All,
+    /// Those that the table asks for.
+    Needed {
+        /// Whether the table knows that a bank holds nothing but lines of its own memory, where that is so.
+        by_memory: bool,
+    },
 }
 
 /// The lines of a page, for commands to shared banks that concern one page.
@@ -52,8 +76,15 @@ pub struct Setup {
     /// The number of loads and atomics that a wavefront may have in flight. With one, it waits for each before it goes
     /// on.
     pub loads_in_flight: u32,
-    /// A line is evicted about every so many ticks; never if zero.
-    pub evict_every: u32,
+    /// How often lines and entries leave without need.
+    pub evictions: Evictions,
+    /// Whether controllers are driven as in a simulation: loads that hit are answered without a step, and a controller
+    /// evicts by itself what occupies a place that it needs.
+    pub shortcuts: bool,
+    /// The lines that the program declares read-only, one bit each. Nobody writes them.
+    pub read_only: u32,
+    /// The commands that shared banks get between kernels.
+    pub commands: CommandsGiven,
     /// The delays of messages and wavefronts.
     pub delays: Delays,
 }
@@ -62,7 +93,8 @@ impl Setup {
     /// The configuration from which a protocol builds the controllers.
     pub(super) fn build_config(&self, fault: Option<u8>) -> BuildConfig {
         let Setup { topology, l1, l2, directory, waves, fences, parameters, .. } = *self;
-        let read_only = ReadOnlyLines::NONE;
+        let lines = (0..u64::from(self.lines)).filter(|&line| self.is_read_only(line));
+        let read_only = ReadOnlyLines::longest(lines.map(|line| line..line + 1));
         BuildConfig {
             topology,
             l1,
@@ -78,9 +110,18 @@ impl Setup {
         }
     }
 
+    /// Whether the program declares a line read-only.
+    pub fn is_read_only(&self, line: u64) -> bool {
+        self.read_only >> line & 1 == 1
+    }
+
     /// The machine in words, for people.
     pub fn describe(&self, protocol: &dyn Protocol) -> String {
         let mut text = self.to_string();
+        let has_table = matches!(protocol.commands(&self.parameters), Commands::Table | Commands::TableOfRanges);
+        if has_table && self.commands != CommandsGiven::All {
+            text.push_str(", only needed commands");
+        }
         for spec in protocol.parameters() {
             text.push_str(&format!(", {} {}", spec.key, self.parameters.get(spec.key)));
         }
@@ -117,9 +158,20 @@ impl fmt::Display for Setup {
             1 => write!(f, ", loads block")?,
             loads => write!(f, ", up to {loads} loads in flight")?,
         }
-        match self.evict_every {
-            0 => write!(f, ", no evictions but needed ones"),
-            ticks => write!(f, ", an eviction every {ticks} ticks or so"),
+        if self.shortcuts {
+            write!(f, ", driven as in a simulation")?;
+        }
+        if self.read_only != 0 {
+            let lines = (0..u64::from(self.lines)).filter(|&line| self.is_read_only(line));
+            write!(f, ", read-only lines {}", lines.map(line_name).collect::<String>())?;
+        }
+        let Evictions { private, shared, entries } = self.evictions;
+        let all = [(private, "private lines"), (shared, "shared lines"), (entries, "entries")];
+        let rates = all.iter().filter(|(ticks, _)| *ticks > 0).map(|(ticks, what)| format!("{what} every {ticks}"));
+        let rates: Vec<String> = rates.collect();
+        match rates.is_empty() {
+            true => write!(f, ", no evictions but needed ones"),
+            false => write!(f, ", evictions of {} ticks or so", rates.join(", of ")),
         }
     }
 }
@@ -133,87 +185,4 @@ pub struct Episode {
     pub program: Program,
     /// The seed of everything that is random while it runs.
     pub schedule: u64,
-}
-
-/// A random machine for a protocol.
-pub(super) fn draw_setup(protocol: &dyn Protocol, random: &mut Random) -> Setup {
-    let (topology, directory) = match protocol.reach() {
-        Reach::OneModule => {
-            let caches = random.pick(&[1, 2, 2, 2, 3, 3, 4, 6]);
-            let one = Topology::one_gpu(caches, random.pick(&[1, 1, 1, 2, 2, 3, 4]));
-            let cpus = if heterogeneous::applies(protocol) { random.between(0, u32::from(caches)) as u16 } else { 0 };
-            (Topology { cpus, ..one }, DirectoryShape::SMALLEST)
-        }
-        Reach::AnyMachine => draw_modules(random),
-    };
-    let mut shape = || CacheShape {
-        sets: random.pick(&[1, 1, 2]),
-        ways: random.between(1, 2),
-        mshrs: random.between(1, 3),
-        replacement: random.pick(&[Replacement::Lru, Replacement::Fifo]),
-    };
-    let (l1, mut l2) = (shape(), shape());
-    if protocol.reach() == Reach::AnyMachine {
-        // Banks reserve registers for requests that wait for fewer other banks: at a home, at a GPU home, and on the
-        // path to them.
-        l2.mshrs += 2;
-    }
-    let mut parameters = Parameters::defaults(protocol.parameters());
-    for spec in protocol.parameters() {
-        // Small values stress the protocol, but copies must live long enough to be found stale.
-        let value = match random.below(8) {
-            0 => spec.explored[0],
-            1 | 2 => spec.min + u64::from(random.below(5)),
-            3 | 4 => spec.min + u64::from(random.below(64)),
-            7 if spec.default <= 4096 => spec.default,
-            _ => spec.min + u64::from(random.below(512)),
-        };
-        // Reads that are refused for ever are the subject of another check.
-        let least = if spec.key == "reqv.retries" { 1 } else { spec.min };
-        parameters.set(spec.key, value.clamp(least, spec.max));
-    }
-    Setup {
-        topology,
-        l1,
-        l2,
-        directory,
-        waves: random.pick(&[1, 1, 2, 2, 3, 4]),
-        lines: random.pick(&[2, 2, 2, 3, 3, 3, 4, 5, 6, 8, 12, 16]),
-        fences: true,
-        parameters,
-        loads_in_flight: random.pick(&[1, 1, 2, 4]),
-        evict_every: random.pick(&[0, 4, 10, 30, 100]),
-        delays: draw_delays(random),
-    }
-}
-
-/// A few GPUs of a few modules, with directories that are soon too small.
-fn draw_modules(random: &mut Random) -> (Topology, DirectoryShape) {
-    let (gpus, gpms) = random.pick(&[(1, 1), (1, 2), (1, 3), (2, 1), (2, 1), (2, 2), (2, 2), (2, 2), (3, 1), (3, 2)]);
-    let (l1s, banks) = (random.pick(&[1, 1, 2]), random.pick(&[1, 1, 1, 2]));
-    let entry_shift = random.pick(&[0, 0, 1, 2]);
-    let directory = DirectoryShape {
-        sets: random.pick(&[1, 1, 2]),
-        ways: random.between(1, 2),
-        lines_per_entry: 1 << entry_shift,
-        range_lines: 1 << entry_shift,
-        replacement: Some(random.pick(&[Replacement::Lru, Replacement::Fifo])),
-    };
-    let modules = gpus * gpms;
-    // An entry's lines lie in the memory of one module, and are served by one of its banks.
-    let home_shift = entry_shift + random.pick(&[0, 0, 1]);
-    let interleave = 1 << entry_shift;
-    let home_shift = home_shift as u8;
-    let topology = Topology { gpus, gpms, interleave, home_shift, ..Topology::one_gpu(modules * l1s, modules * banks) };
-    (topology, directory)
-}
-
-fn draw_delays(random: &mut Random) -> Delays {
-    Delays {
-        message: random.pick(&[1, 2, 4, 8, 16, 32]),
-        slow_networks: if random.once_in(2) { random.next() as u16 & random.next() as u16 } else { 0 },
-        slow_agents: if random.once_in(2) { random.next() & random.next() } else { 0 },
-        late_one_in: random.pick(&[0, 0, 8, 32]),
-        think: random.pick(&[0, 0, 1, 4, 16, 64]),
-    }
 }

@@ -8,7 +8,7 @@ use super::driver::Driver;
 use super::problem::Problem;
 use super::program::WaveSlot;
 use super::random::derive;
-use super::setup::{Delays, Episode};
+use super::setup::{CommandsGiven, Delays, Episode, Evictions};
 use super::trace::Trace;
 
 /// The steps spent on one smaller episode, over all its schedules.
@@ -50,6 +50,7 @@ pub(super) fn shrink(
         shrinker.without_phases();
         shrinker.without_actions();
         shrinker.without_parts();
+        shrinker.with_fewer_words();
         shrinker.with_a_simpler_machine();
         if shrinker.best.program == before.0.program || shrinker.is_spent() {
             break;
@@ -148,12 +149,43 @@ impl Shrinker {
         }
     }
 
+    /// Tries each action with operations of one word.
+    fn with_fewer_words(&mut self) {
+        for phase in 0..self.best.program.phases.len() {
+            for wave in 0..self.best.program.slots.len() {
+                for action in 0..self.best.program.phases[phase].actions[wave].len() {
+                    for to_first in [true, false] {
+                        let mut candidate = self.best.clone();
+                        candidate.program.phases[phase].actions[wave][action].narrow(to_first);
+                        if candidate != self.best && self.accept(candidate) {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// Tries no idle caches, no evictions, one bank, loads that block and equal delays, one after the other.
     fn with_a_simpler_machine(&mut self) {
-        let plain = Delays { message: 8, slow_networks: 0, slow_agents: 0, late_one_in: 0, think: 4 };
-        let changes: [fn(&mut Episode, Delays); 5] = [
+        let plain = Delays {
+            message: 8,
+            slow_networks: 0,
+            slow_agents: 0,
+            slow_links: 0,
+            slowness: 0,
+            late_one_in: 0,
+            think: 4,
+        };
+        let changes: [fn(&mut Episode, Delays); 11] = [
             |episode, _| compact(episode),
-            |episode, _| episode.setup.evict_every = 0,
+            |episode, _| episode.setup.evictions = Evictions::default(),
+            |episode, _| episode.setup.evictions.private = 0,
+            |episode, _| episode.setup.evictions.shared = 0,
+            |episode, _| episode.setup.evictions.entries = 0,
+            |episode, _| episode.setup.shortcuts = false,
+            |episode, _| episode.setup.commands = CommandsGiven::All,
+            |episode, _| episode.program.filled = 0,
             |episode, _| episode.setup.topology.l2s = episode.setup.topology.modules(),
             |episode, _| episode.setup.loads_in_flight = 1,
             |episode, plain| episode.setup.delays = plain,

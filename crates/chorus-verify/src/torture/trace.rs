@@ -10,7 +10,7 @@ use chorus_protocol::message::Message;
 use chorus_protocol::registry::Protocol;
 
 use super::lower::Micro;
-use super::program::{WORDS, WaveSlot, line_name};
+use super::program::{Access, Does, WORDS, WaveSlot, line_name};
 use super::setup::Setup;
 
 /// The number of lines that are stored: the last ones.
@@ -68,7 +68,7 @@ impl Trace {
             (Input::Core(request), Some((slot, micro))) => {
                 let slot = slot.map_or(request.wave, |slot| slot.slot);
                 let value = contents(request.mask, &request.data);
-                let writes = matches!(micro, Micro::Store(_) | Micro::Exchange(_) | Micro::CompareExchange(_));
+                let writes = matches!(micro, Micro::Access(Access { does: Does::Store | Does::Update(_), .. }));
                 format!("w{slot}: {micro}{}", if writes { value } else { String::new() })
             }
             (Input::Core(request), None) if request.op == CoreOp::KernelEnd => "a kernel ends".to_owned(),

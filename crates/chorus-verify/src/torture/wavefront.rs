@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use chorus_protocol::access::{AtomicOp, CoreOp, CoreRequest, Order, Txn};
+use chorus_protocol::access::{AtomicOp, CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::controller::{Input, Time};
-use chorus_protocol::line::{ByteMask, LineData};
+use chorus_protocol::line::LineData;
 
 use super::coherence::{Logged, PENDING};
 use super::driver::{Driver, Waiter, lineless};
@@ -13,10 +13,11 @@ use super::lower::Micro;
 use super::network::Event;
 use super::operations::{Ended, Operation};
 use super::problem::Problem;
-use super::program::{Kind, WORDS, WaveSlot, Word};
+use super::program::{Access, Does, Kind, WORDS, WaveSlot, Word, Words};
 
-/// The longest wait between two looks at a lock or a flag, in ticks.
-const BACK_OFF_MAX: u32 = 256;
+/// The longest wait between two looks at a lock or a flag, in ticks. Leases may last a million ticks, and a wavefront
+/// that waits for their end must not look too often.
+const BACK_OFF_MAX: u32 = 1 << 16;
 
 /// One wavefront of an episode.
 #[derive(Clone, Debug)]
@@ -64,26 +65,37 @@ impl Wavefront {
     }
 }
 
-/// The request of an operation to the cache: the word, the operation, its operand and its order.
-fn request_of(micro: Micro, value: u32, seen: &[u32; 32]) -> (Word, CoreOp, u32, Order) {
-    let atomic = CoreOp::Atomic;
-    match micro {
-        Micro::Load(word) | Micro::Peek(word) => (word, CoreOp::Load, 0, Order::Weak),
-        Micro::Store(word) => (word, CoreOp::Store, value, Order::Weak),
-        Micro::Count(word) => (word, atomic(AtomicOp::Add), 1, Order::Relaxed),
-        Micro::Exchange(word) => (word, atomic(AtomicOp::Exchange), value, Order::Relaxed),
-        Micro::CompareExchange(word) => {
-            (word, atomic(AtomicOp::CompareExchange { expected: seen[word.index()] }), value, Order::Relaxed)
+/// The part of a request to the private cache that its operation decides.
+struct Asked {
+    words: Words,
+    op: CoreOp,
+    operands: LineData<WORDS>,
+    order: Order,
+    scope: Scope,
+}
+
+impl Asked {
+    /// The operation and its operands, if it is atomic.
+    fn update(&self) -> Option<(AtomicOp, LineData<WORDS>)> {
+        match self.op {
+            CoreOp::Atomic(op) => Some((op, self.operands)),
+            CoreOp::Load | CoreOp::Store | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => None,
         }
-        Micro::Lock(word) => (word, atomic(AtomicOp::CompareExchange { expected: 0 }), 1, Order::Acquire),
-        Micro::Unlock { lock, by_exchange: true } => (lock, atomic(AtomicOp::Exchange), 0, Order::Release),
-        Micro::Unlock { lock, by_exchange: false } => (lock, CoreOp::Store, 0, Order::Release),
-        Micro::Signal { flag, value } => (flag, CoreOp::Store, value, Order::Release),
-        Micro::Await { word, by_atomics: true, .. } => (word, atomic(AtomicOp::Add), 0, Order::Acquire),
-        Micro::Await { word, by_atomics: false, .. } => (word, CoreOp::Load, 0, Order::Acquire),
-        Micro::Fence(order, _) => (Word(0), CoreOp::Fence, 0, order),
-        Micro::NextKernel => (Word(0), CoreOp::Fence, 0, Order::AcqRel),
     }
+
+    /// Whether it reads values.
+    fn returns(&self) -> bool {
+        matches!(self.op, CoreOp::Load | CoreOp::Atomic(_))
+    }
+}
+
+/// A line with values at the places of some words.
+fn at(words: Words, value: impl Fn(Word) -> u32) -> LineData<WORDS> {
+    let mut data = LineData::default();
+    for word in words.iter() {
+        data.0[word.place()] = value(word);
+    }
+    data
 }
 
 impl Driver {
@@ -121,59 +133,118 @@ impl Driver {
             self.arrived += 1;
             return Ok(());
         }
-        if wave.value == 0 && matches!(micro, Micro::Store(_) | Micro::Exchange(_) | Micro::CompareExchange(_)) {
-            self.last_value += 1;
-            wave.value = self.last_value;
+        if wave.value == 0
+            && let Micro::Access(Access { does: Does::Store | Does::Update(_), words, .. }) = micro
+        {
+            wave.value = self.last_value + 1;
+            self.last_value += words.count();
         }
-        let (word, op, operand, order) = request_of(micro, wave.value, &wave.seen);
-        let (slot, value) = (wave.slot, wave.value);
-        let returns = matches!(op, CoreOp::Load | CoreOp::Atomic(_));
-        let waits = matches!(micro, Micro::Fence(..) | Micro::Lock(_) | Micro::Await { .. });
-        wave.loads += u32::from(returns);
-        wave.waits = waits;
-        let expected = match micro {
-            Micro::CompareExchange(word) => wave.seen[word.index()],
-            _ => self.shadow[word.index()],
-        };
-        let logged = self.log.len() as u32;
-        let logs = self.kind == Kind::Racy && op != CoreOp::Fence;
-        if logs {
-            let (read, written) = (returns.then_some(PENDING), (op != CoreOp::Load).then_some(value));
-            self.log.push(Logged { wave: number, word, read, written });
+        let asked = self.asked(number, micro);
+        let slot = self.waves[index].slot;
+        let logged = self.log.len();
+        if self.kind == Kind::Racy && asked.op != CoreOp::Fence {
+            self.log_request(number, &asked);
         }
-        let txn = self.operations.insert(Operation { micro, wave: number, expected, logged });
-        let mut data = LineData::default();
-        data.0[word.place()] = operand;
-        let (line, mask) = (LineAddr(word.line()), ByteMask::word(word.place()));
-        let scope = self.scopes.of(word);
-        let order = if self.kind == Kind::Racy && order == Order::Weak { self.scopes.races } else { order };
-        let request = match micro {
-            Micro::Fence(order, scope) => CoreRequest { order, ..lineless(CoreOp::Fence, scope, slot.slot, txn) },
-            _ => CoreRequest { op, order, scope, line, mask, data, wave: slot.slot, txn },
+        let expected = at(asked.words, |word| self.shadow[word.index()]);
+        let update = asked.update();
+        let issued = self.steps;
+        let operation = Operation { micro, wave: number, expected, update, logged: logged as u32, issued };
+        let txn = self.operations.insert(operation);
+        let wave = &mut self.waves[index];
+        wave.loads += u32::from(asked.returns());
+        wave.waits = matches!(micro, Micro::Fence(..) | Micro::Lock(_) | Micro::Await { .. });
+        let waits = wave.waits;
+        let Asked { op, order, scope, operands: data, words, .. } = asked;
+        let request = match op {
+            CoreOp::Fence => CoreRequest { order, ..lineless(CoreOp::Fence, scope, slot.slot, txn) },
+            CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) | CoreOp::KernelBegin | CoreOp::KernelEnd => {
+                let (line, mask) = (LineAddr(words.line()), words.mask());
+                CoreRequest { op, order, scope, line, mask, data, wave: slot.slot, txn }
+            }
         };
         if self.offer(slot.cache, &Input::Core(&request))? {
-            self.issued(number, micro, value, waits);
+            self.issued(number, micro, &asked, waits);
         } else {
-            self.refused(number, txn, returns, logs, slot.cache);
+            self.operations.remove(txn);
+            self.log.truncate(logged);
+            self.refused(number, asked.returns(), slot.cache);
         }
         Ok(())
     }
 
-    /// Notes that an operation was accepted: its effects are known from here on.
-    fn issued(&mut self, number: u16, micro: Micro, value: u32, waits: bool) {
+    /// The request of a wavefront's next operation.
+    fn asked(&self, number: u16, micro: Micro) -> Asked {
+        let wave = &self.waves[usize::from(number)];
+        let constant = |word: Word, op: CoreOp, value: u32, order: Order| {
+            let words = Words::one(word);
+            Asked { words, op, operands: at(words, |_| value), order, scope: self.scopes.of(word) }
+        };
+        let atomic = CoreOp::Atomic;
         match micro {
-            Micro::Store(word) => self.shadow[word.index()] = value,
-            Micro::Count(word) => self.shadow[word.index()] += 1,
-            Micro::Unlock { lock, .. } => self.shadow[lock.index()] = 0,
-            Micro::Signal { flag, value } => self.shadow[flag.index()] = value,
-            Micro::Load(_)
-            | Micro::Peek(_)
-            | Micro::Exchange(_)
-            | Micro::CompareExchange(_)
-            | Micro::Fence(..)
-            | Micro::Lock(_)
-            | Micro::Await { .. }
-            | Micro::NextKernel => {}
+            Micro::Access(Access { does, words, order, scope }) => {
+                let first = words.first().index();
+                let seen = if self.kind == Kind::Racy { wave.seen[first] } else { self.shadow[first] };
+                let op = match does {
+                    Does::Load { .. } => CoreOp::Load,
+                    Does::Store => CoreOp::Store,
+                    Does::Update(update) => atomic(update.operation(seen)),
+                };
+                let value = |word: Word| wave.value + (word.0 - words.first().0) as u32;
+                let operands = if op == CoreOp::Load { LineData::default() } else { at(words, value) };
+                Asked { words, op, operands, order, scope }
+            }
+            Micro::Count(words) => {
+                let scope = self.scopes.of(words.first());
+                let operands = at(words, |_| 1);
+                Asked { words, op: atomic(AtomicOp::Add), operands, order: Order::Relaxed, scope }
+            }
+            Micro::Flip { words, by_xor } => self.flip(words, by_xor, own_bit(number)),
+            Micro::Lock(word) => constant(word, atomic(AtomicOp::CompareExchange { expected: 0 }), 1, Order::Acquire),
+            Micro::Unlock { lock, by_exchange: true } => constant(lock, atomic(AtomicOp::Exchange), 0, Order::Release),
+            Micro::Unlock { lock, by_exchange: false } => constant(lock, CoreOp::Store, 0, Order::Release),
+            Micro::Signal { flag, value } => constant(flag, CoreOp::Store, value, Order::Release),
+            Micro::Await { word, by_atomics: true, .. } => constant(word, atomic(AtomicOp::Add), 0, Order::Acquire),
+            Micro::Await { word, by_atomics: false, .. } => constant(word, CoreOp::Load, 0, Order::Acquire),
+            Micro::Fence(order, scope) => Asked { scope, ..constant(Word(0), CoreOp::Fence, 0, order) },
+            Micro::NextKernel => constant(Word(0), CoreOp::Fence, 0, Order::AcqRel),
+        }
+    }
+
+    /// The atomic that changes a wavefront's bit of each word: sets it, clears it, or does one here and one there.
+    fn flip(&self, words: Words, by_xor: bool, bit: u32) -> Asked {
+        let set = words.iter().filter(|word| self.shadow[word.index()] & bit != 0).count() as u32;
+        let (op, operand) = match set {
+            0 if !by_xor => (AtomicOp::Or, bit),
+            all if all == words.count() && !by_xor => (AtomicOp::And, !bit),
+            _ => (AtomicOp::Xor, bit),
+        };
+        let scope = self.scopes.of(words.first());
+        Asked { words, op: CoreOp::Atomic(op), operands: at(words, |_| operand), order: Order::Relaxed, scope }
+    }
+
+    /// Notes a request of a racy program, word by word.
+    fn log_request(&mut self, wave: u16, asked: &Asked) {
+        for word in asked.words.iter() {
+            let read = asked.returns().then_some(PENDING);
+            let written = (asked.op != CoreOp::Load).then_some(asked.operands.0[word.place()]);
+            self.log.push(Logged { wave, word, read, written });
+        }
+    }
+
+    /// Notes that an operation was accepted: its effects are known from here on.
+    fn issued(&mut self, number: u16, micro: Micro, asked: &Asked, waits: bool) {
+        let changes = match micro {
+            Micro::Access(_) | Micro::Count(_) | Micro::Flip { .. } => true,
+            Micro::Unlock { .. } | Micro::Signal { .. } => true,
+            Micro::Fence(..) | Micro::Lock(_) | Micro::Await { .. } | Micro::NextKernel => false,
+        };
+        for word in asked.words.iter().filter(|_| changes) {
+            let (value, operand) = (&mut self.shadow[word.index()], asked.operands.0[word.place()]);
+            match asked.op {
+                CoreOp::Store => *value = operand,
+                CoreOp::Atomic(op) => *value = op.apply(*value, operand),
+                CoreOp::Load | CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => {}
+            }
         }
         let wave = &mut self.waves[usize::from(number)];
         wave.value = 0;
@@ -183,11 +254,7 @@ impl Driver {
     }
 
     /// Notes that an operation was refused, as if it had not been tried.
-    fn refused(&mut self, number: u16, txn: Txn, returns: bool, logs: bool, cache: u16) {
-        self.operations.remove(txn);
-        if logs {
-            self.log.pop();
-        }
+    fn refused(&mut self, number: u16, returns: bool, cache: u16) {
         let wave = &mut self.waves[usize::from(number)];
         wave.loads -= u32::from(returns);
         wave.waits = false;
@@ -217,41 +284,54 @@ impl Driver {
             }
             Some(_) | None => return Err(Problem::UnexpectedAnswer { agent: self.name(agent) }),
         };
-        let Operation { micro, wave: number, expected, logged } = operation;
-        let (word, op, ..) = request_of(micro, 0, &[0; 32]);
-        let value = data.0[word.place()];
-        if matches!(op, CoreOp::Load | CoreOp::Atomic(_)) {
-            let wave = &mut self.waves[usize::from(number)];
-            wave.loads -= 1;
-            wave.seen[word.index()] = value;
-            if let Some(entry) = self.log.get_mut(logged as usize).filter(|_| self.kind == Kind::Racy) {
-                entry.read = Some(value);
-                if matches!(micro, Micro::CompareExchange(_)) && value != expected {
-                    entry.written = None;
-                }
-            }
-        }
-        self.judge(&operation, value)?;
+        let Operation { micro, wave: number, .. } = operation;
+        self.note_values(&operation, data);
+        self.judge(&operation, data)?;
         match micro {
             Micro::Fence(..) => self.release(number, true),
             Micro::Lock(word) => {
-                if value == 0 {
+                let is_free = data.0[word.place()] == 0;
+                if is_free {
                     self.shadow[word.index()] = 1;
                 }
-                self.release(number, value == 0);
+                self.release(number, is_free);
             }
-            Micro::Await { value: least, .. } => self.release(number, value >= least),
-            Micro::Load(_)
-            | Micro::Peek(_)
-            | Micro::Store(_)
+            Micro::Await { word, value: least, .. } => self.release(number, data.0[word.place()] >= least),
+            Micro::Access(_)
             | Micro::Count(_)
-            | Micro::Exchange(_)
-            | Micro::CompareExchange(_)
+            | Micro::Flip { .. }
             | Micro::Unlock { .. }
             | Micro::Signal { .. }
             | Micro::NextKernel => self.go_on(number),
         }
         Ok(())
+    }
+
+    /// Notes the values that an operation has read, and what it wrote.
+    fn note_values(&mut self, operation: &Operation, data: &LineData<WORDS>) {
+        let (words, returns) = match operation.micro {
+            Micro::Access(Access { does, words, .. }) => (words, does != Does::Store),
+            Micro::Count(words) | Micro::Flip { words, .. } => (words, true),
+            Micro::Lock(word) | Micro::Await { word, .. } => (Words::one(word), true),
+            Micro::Unlock { lock, by_exchange } => (Words::one(lock), by_exchange),
+            Micro::Signal { .. } | Micro::Fence(..) | Micro::NextKernel => return,
+        };
+        if !returns {
+            return;
+        }
+        let wave = &mut self.waves[usize::from(operation.wave)];
+        wave.loads -= 1;
+        for (offset, word) in words.iter().enumerate() {
+            let value = data.0[word.place()];
+            wave.seen[word.index()] = value;
+            let entry = self.log.get_mut(operation.logged as usize + offset).filter(|_| self.kind == Kind::Racy);
+            let Some(entry) = entry else { continue };
+            entry.read = Some(value);
+            if let Some((op, operands)) = operation.update {
+                let operand = operands.0[word.place()];
+                entry.written = (op.apply(value, operand) == operand).then_some(operand);
+            }
+        }
     }
 
     /// A wavefront has its answer: it goes on, or tries again after a while.
@@ -267,51 +347,9 @@ impl Driver {
         let delay = 1 + self.random.below(back_off);
         self.go_on_after(number, delay);
     }
+}
 
-    /// Compares an answer with the value that the driver expects.
-    fn judge(&mut self, operation: &Operation, value: u32) -> Result<(), Problem> {
-        if self.kind == Kind::Racy {
-            return Ok(());
-        }
-        let wrong = |expected: String| {
-            let slot = self.waves[usize::from(operation.wave)].slot;
-            let operation = operation.micro.to_string();
-            Problem::WrongValue { wave: slot.to_string(), operation, got: value, expected }
-        };
-        match operation.micro {
-            Micro::Load(_) if value != operation.expected => Err(wrong(operation.expected.to_string())),
-            Micro::Lock(_) if value > 1 => Err(wrong("0 or 1".to_owned())),
-            Micro::Unlock { by_exchange: true, .. } if value != 1 => Err(wrong("1".to_owned())),
-            Micro::Await { value: least, .. } if value > least + self.waves.len() as u32 => {
-                Err(wrong(format!("about {least}")))
-            }
-            Micro::Count(word) if value >= self.shadow[word.index()].max(operation.expected + 1) => {
-                Err(wrong(format!("less than {}", self.shadow[word.index()].max(operation.expected + 1))))
-            }
-            Micro::Count(word) => {
-                let (place, bit) = (value as usize / 64, 1 << (value % 64));
-                let seen = &self.counted[word.index()];
-                if seen.get(place).is_some_and(|bits| bits & bit != 0) {
-                    return Err(wrong("a value that no other atomic got".to_owned()));
-                }
-                let seen = &mut self.counted[word.index()];
-                if seen.len() <= place {
-                    seen.resize(place + 1, 0);
-                }
-                seen[place] |= bit;
-                Ok(())
-            }
-            Micro::Load(_)
-            | Micro::Peek(_)
-            | Micro::Store(_)
-            | Micro::Exchange(_)
-            | Micro::CompareExchange(_)
-            | Micro::Fence(..)
-            | Micro::Lock(_)
-            | Micro::Unlock { .. }
-            | Micro::Signal { .. }
-            | Micro::Await { .. }
-            | Micro::NextKernel => Ok(()),
-        }
-    }
+/// The bit of a wavefront in words that all of them change.
+pub(super) fn own_bit(wave: u16) -> u32 {
+    1 << (wave % 32)
 }
