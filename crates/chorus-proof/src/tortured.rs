@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use chorus_protocol::registry::Protocol;
 use chorus_verify::table::TransitionTable;
-use chorus_verify::torture::coverage::{Cell, Comparison, ENOUGH_PERCENT};
+use chorus_verify::torture::coverage::{Cell, Comparison, ENOUGH_EPISODES, ENOUGH_PERCENT};
 use chorus_verify::torture::{Settings, TortureReport, torture_watched};
 use serde_json::{Value, json};
 
@@ -32,7 +32,11 @@ impl Tortured {
 
     /// Whether no episode failed and, where coverage was compared, enough of the table was met.
     pub fn passed(&self) -> bool {
-        self.report.passed() && self.comparison.as_ref().is_none_or(Comparison::is_enough)
+        self.report.passed() && self.comparison.as_ref().is_none_or(|comparison| self.is_enough(comparison))
+    }
+
+    fn is_enough(&self, comparison: &Comparison) -> bool {
+        comparison.is_enough() && self.report.episodes >= ENOUGH_EPISODES
     }
 
     /// The verdict in a word or two. Only steps that met enough of the table pass. Where coverage was not compared,
@@ -41,18 +45,19 @@ impl Tortured {
         match &self.comparison {
             _ if !self.report.passed() => "fail",
             None => "no failure",
-            Some(comparison) if comparison.is_enough() => "pass",
+            Some(comparison) if self.is_enough(comparison) => "pass",
             Some(_) => "not enough",
         }
     }
 
     /// The reason why steps without a failure are no pass, in words; none if they are, or if an episode failed.
     pub fn shortfall(&self) -> Option<String> {
-        let comparison = self.comparison.as_ref().filter(|comparison| !comparison.is_enough())?;
+        let comparison = self.comparison.as_ref().filter(|comparison| !self.is_enough(comparison))?;
         let Comparison { covered, reachable, .. } = comparison;
         Some(format!(
-            "not enough: {covered} of {reachable} pairs met, a pass needs {ENOUGH_PERCENT} %; \
-             no episode failed, but more steps are needed to show anything"
+            "not enough: {covered} of {reachable} pairs met, episodes: {}; a pass needs {ENOUGH_PERCENT} % and \
+             {ENOUGH_EPISODES} episodes; no episode failed, but too little was tried",
+            self.report.episodes
         ))
     }
 
@@ -77,6 +82,7 @@ impl Tortured {
                 "covered": comparison.covered,
                 "reachable": comparison.reachable,
                 "enough_percent": ENOUGH_PERCENT,
+                "enough_episodes": ENOUGH_EPISODES,
                 "missed": cells_json(&comparison.missed),
                 "beyond": cells_json(&comparison.beyond),
             })),

@@ -221,6 +221,10 @@ impl LitmusResult {
     }
 }
 
+/// The most states that a test visits in one placement, unless told otherwise. Tests of three threads and three
+/// locations have tens of millions.
+pub const STATE_LIMIT: usize = 200_000_000;
+
 /// Runs a test on a protocol in every placement, beside cores whose stores are as `stores` says. `fault` indexes the
 /// protocol's faults. Numbers of states are summed over the placements, up to the first violation.
 pub fn run_litmus(
@@ -229,9 +233,20 @@ pub fn run_litmus(
     test: &SuiteTest,
     stores: Stores,
 ) -> Result<LitmusResult, NotRunnable> {
+    run_litmus_with(protocol, fault, test, stores, &Settings::with_states(STATE_LIMIT))
+}
+
+/// Runs a test like [`run_litmus`], with these settings of the search in each placement.
+pub fn run_litmus_with(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    test: &SuiteTest,
+    stores: Stores,
+    settings: &Settings,
+) -> Result<LitmusResult, NotRunnable> {
     let mut together: Option<LitmusResult> = None;
     for placement in Placement::all(protocol, &test.test.program) {
-        let result = run_placed(protocol, fault, test, stores, placement)?;
+        let result = run_placed(protocol, fault, test, stores, placement, settings)?;
         let sum = match together.take() {
             None => result,
             Some(mut earlier) => {
@@ -254,7 +269,7 @@ pub fn run_litmus(
     }
     match together {
         Some(result) => Ok(result),
-        None => run_placed(protocol, fault, test, stores, Placement::OneModule),
+        None => run_placed(protocol, fault, test, stores, Placement::OneModule, settings),
     }
 }
 
@@ -265,11 +280,12 @@ pub fn run_placed(
     test: &SuiteTest,
     stores: Stores,
     placement: Placement,
+    settings: &Settings,
 ) -> Result<LitmusResult, NotRunnable> {
     let config = MachineConfig { stores, ..MachineConfig::for_placed(&test.test.program, placement)? };
     let model = provided(protocol.model(), &config);
     let mut exploration = Exploration::new(protocol, fault, &config, OnForbidden::Collect);
-    let end = exploration.run(&Settings::default());
+    let end = exploration.run(settings);
     let reached = exploration.judge().reached().into_keys().collect();
     let (states, transitions, depth) = (exploration.states(), exploration.transitions(), exploration.depth());
     let bounded = matches!(end, End::Bounded(_));

@@ -39,6 +39,9 @@ pub struct Comparison {
 /// show too little to count as a pass. A million steps meet at least 95 per cent of any shipped protocol's cells.
 pub const ENOUGH_PERCENT: usize = 90;
 
+/// The fewest episodes of a pass. Small tables are soon met, and one machine with one program shows little all the same.
+pub const ENOUGH_EPISODES: u64 = 10;
+
 impl Comparison {
     /// Whether enough of the reachable cells were met: [`ENOUGH_PERCENT`].
     pub fn is_enough(&self) -> bool {

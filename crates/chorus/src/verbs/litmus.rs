@@ -9,11 +9,12 @@ use chorus_protocol::registry::Protocol;
 use chorus_verify::chart::Chart;
 use chorus_verify::code::NotRunnable;
 use chorus_verify::config::Stores;
-use chorus_verify::litmus::{Expectation, LitmusResult, run_litmus};
+use chorus_verify::litmus::{Expectation, LitmusResult, STATE_LIMIT, run_litmus_with};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::arguments::JsonArgument;
+use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
 use crate::litmus_input::{self, LitmusInput, are_in_detail};
 use crate::output::{align_right, count, leave_out, table};
@@ -52,6 +53,8 @@ pub struct Arguments {
     /// Kind of core: whether cores wait for their stores.
     #[arg(long, value_name = "KIND", default_value = "posted")]
     core: Core,
+    #[command(flatten)]
+    search: SearchArguments,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -139,6 +142,7 @@ fn run_all(
     session: &mut Session,
 ) -> Result<Run, Failure> {
     let as_json = arguments.form.json;
+    let settings = arguments.search.settings(STATE_LIMIT);
     let activity = session.activity(Some(input.tests.len()));
     let mut run = Run::default();
     for test in &input.tests {
@@ -151,7 +155,7 @@ fn run_all(
             true => activity.aside(|| record(kind, value, session)),
             false => Ok(()),
         };
-        match run_litmus(protocol, fault, test, arguments.core.into()) {
+        match run_litmus_with(protocol, fault, test, arguments.core.into(), &settings) {
             Ok(result) => {
                 let (verdict, states) = (verdict(&result), count(result.states as u64));
                 activity.finish(&format!("{}: {verdict}, {states} states", test.name()));
