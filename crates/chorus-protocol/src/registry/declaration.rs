@@ -58,8 +58,8 @@ pub enum Promise {
     Ownership,
     /// Once nothing is in flight, loads of system scope find the value written last, whether it was released or not.
     Progress,
-    /// All threads see a strong write at the same moment, since strong accesses of a scope meet at one cache, the home of
-    /// the line there. The memory model allows more, and litmus tests of it do not ask for what they would never see.
+    /// All threads see a strong write at the same moment, since strong accesses of a scope meet at one cache, the home
+    /// of the line there. The memory model allows more, and litmus tests do not ask for what they would never see.
     MultiCopyAtomicity,
     /// Writes of one work-group reach others within a kernel. Without this promise, workloads that communicate within a
     /// kernel are refused.

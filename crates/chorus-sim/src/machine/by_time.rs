@@ -54,7 +54,7 @@ impl<T: Timed> ByTime<T> {
         self.front().map_or(NEVER, Timed::time)
     }
 
-    /// The last entry.
+    /// The entry that comes last, after all others that are there now.
     pub(super) fn back(&self) -> Option<&T> {
         self.iter().next_back()
     }

@@ -8,11 +8,11 @@ use chorus_system::Watchdog;
 
 use crate::clock::{Clock, Ticks};
 
-/// The core cycles that a round costs, which are also the fewest that it lasts. On machines whose latencies are shorter,
-/// idle time is counted in cycles.
+/// The core cycles that a round costs, which are also the fewest that it lasts. On machines whose latencies are
+/// shorter, idle time is counted in cycles.
 const ROUND: u64 = 1000;
 
-/// What is left of the patience since the last progress.
+/// The rest of the patience since the last progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Patience {
     /// The time of the last progress.

@@ -149,8 +149,8 @@ impl LitmusResult {
         self.expectation == Some(Expectation::Forbidden) && self.telling_reached()
     }
 
-    /// Whether the search was complete, nothing forbidden was reached, and everything that must be was. What is declared
-    /// as not shown must not be reached.
+    /// Whether the search was complete, nothing forbidden was reached, and everything that must be was. What is
+    /// declared as not shown must not be reached.
     pub fn passed(&self) -> bool {
         let is_sound = !self.bounded && self.failure.is_none() && !self.unexpected();
         is_sound && !self.vacuous() && !self.is_wrongly_declared()

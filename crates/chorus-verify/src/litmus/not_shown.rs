@@ -22,8 +22,8 @@ static NOT_SHOWN: [NotShown; 1] = [NotShown {
     reason: "strong accesses meet at the home of their line, where all see a write at once",
 }];
 
-/// The reason why a protocol never shows the telling outcome of a test, if it declares one. A test of somebody else with
-/// the name of a shipped one is not excused.
+/// The reason why a protocol never shows the telling outcome of a test, if it declares one. A test of somebody else
+/// with the name of a shipped one is not excused.
 pub(super) fn reason(protocol: &dyn Protocol, test: &SuiteTest) -> Option<&'static str> {
     let declared = |row: &&NotShown| row.tests.contains(&test.name()) && protocol.promises().contains(&row.promise);
     let row = NOT_SHOWN.iter().find(declared)?;

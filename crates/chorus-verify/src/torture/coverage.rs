@@ -35,8 +35,9 @@ pub struct Comparison {
     pub beyond: Vec<Cell>,
 }
 
-/// The least share of the reachable cells that random steps must meet, in per cent. Below that, steps without a failure
-/// show too little to count as a pass. A million steps meet at least 95 per cent of any shipped protocol's cells.
+/// The least share of the reachable cells that random steps must meet, in per cent. Below that, steps without a
+/// failure show too little to count as a pass. A million steps meet at least 95 per cent of any shipped protocol's
+/// cells.
 pub const ENOUGH_PERCENT: usize = 90;
 
 /// The fewest episodes of a pass. Small tables are soon met, and one machine with one program shows little all the same.

@@ -80,7 +80,7 @@ impl From<Core> for Stores {
 /// The version of the JSON lines that this verb prints.
 const LINES_VERSION: u32 = 2;
 
-/// What became of the tests.
+/// The results of all tests so far.
 #[derive(Default)]
 struct Run {
     results: Vec<LitmusResult>,
