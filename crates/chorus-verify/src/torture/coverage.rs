@@ -40,7 +40,8 @@ pub struct Comparison {
 /// cells.
 pub const ENOUGH_PERCENT: usize = 90;
 
-/// The fewest episodes of a pass. Small tables are soon met, and one machine with one program shows little all the same.
+/// The fewest episodes of a pass. Small tables are soon met, and one machine with one program shows little all the
+/// same.
 pub const ENOUGH_EPISODES: u64 = 10;
 
 impl Comparison {
