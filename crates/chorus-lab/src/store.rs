@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::Value;
 
 use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec};
@@ -133,11 +133,14 @@ impl Store {
         Self::connect(path)
     }
 
-    /// Opens a store that must exist.
+    /// Opens a store that must exist. If it lies on a disk that cannot be written, it can be read all the same.
     pub fn open_existing(path: &Path) -> Result<Store, StoreError> {
         let not_there = |found: &str| StoreError::NotAStore { path: path.to_owned(), found: found.to_owned() };
         match fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() && metadata.len() > 0 => Self::connect(path),
+            Ok(metadata) if metadata.is_file() && metadata.len() > 0 => match Self::connect(path) {
+                Err(StoreError::Unwritable { .. }) => Self::connect_to_read(path),
+                connected => connected,
+            },
             Ok(metadata) if metadata.is_file() => Err(not_there("the file is empty")),
             Ok(_) => Err(not_there("it is not a file")),
             Err(error) => Err(not_there(&error.to_string().to_lowercase())),
@@ -166,26 +169,30 @@ impl Store {
         let mut connection = Connection::open(path).map_err(failed)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        let pragma = |name: &str| transaction.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
-        let (application, format) =
-            (pragma("application_id").map_err(failed)?, pragma("user_version").map_err(failed)?);
-        let tables: i64 =
-            transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
-        match (application, format, tables) {
-            (APPLICATION_ID, FORMAT_VERSION, _) => {}
-            (APPLICATION_ID, found, _) => return Err(StoreError::OtherFormat { path: path.to_owned(), found }),
-            (0, 0, 0) => {
-                let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT_VERSION};");
-                transaction.execute_batch(&mark).and_then(|()| transaction.execute_batch(SCHEMA)).map_err(failed)?;
-            }
-            _ => {
-                let found = "it is an SQLite database of something else".to_owned();
-                return Err(StoreError::NotAStore { path: path.to_owned(), found });
-            }
+        let marks = Marks::read(&transaction).map_err(failed)?;
+        if marks == Marks::default() {
+            let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT_VERSION};");
+            transaction.execute_batch(&mark).and_then(|()| transaction.execute_batch(SCHEMA)).map_err(failed)?;
+        } else {
+            marks.check(path)?;
         }
         transaction.execute_batch(SCHEMA_OF_FACTS).map_err(failed)?;
         transaction.commit().map_err(failed)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;").map_err(failed)?;
+        Ok(Store { path: path.to_owned(), connection: Mutex::new(connection) })
+    }
+
+    /// Connects to a file on a disk that cannot be written. SQLite needs a journal and a file of shared memory beside a
+    /// store, unless it is told that nobody changes the store. That is so if there is no journal.
+    fn connect_to_read(path: &Path) -> Result<Store, StoreError> {
+        let failed = |source: rusqlite::Error| classify(path, source);
+        let mut journal = path.as_os_str().to_owned();
+        journal.push("-wal");
+        let has_journal = fs::metadata(journal).is_ok_and(|metadata| metadata.len() > 0);
+        let name = format!("file:{}{}", escaped(path), if has_journal { "" } else { "?immutable=1" });
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(name, flags).map_err(failed)?;
+        Marks::read(&connection).map_err(failed)?.check(path)?;
         Ok(Store { path: path.to_owned(), connection: Mutex::new(connection) })
     }
 
@@ -303,6 +310,46 @@ impl Store {
         let key = record.spec.key(&record.config_hash);
         StoreError::Damaged { path: self.path.clone(), key, reason: reason.to_owned() }
     }
+}
+
+/// The marks by which a results store is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Marks {
+    application: i64,
+    format: i64,
+    tables: i64,
+}
+
+impl Marks {
+    fn read(connection: &Connection) -> rusqlite::Result<Marks> {
+        let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        Ok(Marks {
+            application: number("PRAGMA application_id")?,
+            format: number("PRAGMA user_version")?,
+            tables: number("SELECT count(*) FROM sqlite_schema")?,
+        })
+    }
+
+    /// Refuses a file that is not a results store of this format.
+    fn check(self, path: &Path) -> Result<(), StoreError> {
+        match (self.application, self.format) {
+            (APPLICATION_ID, FORMAT_VERSION) => Ok(()),
+            (APPLICATION_ID, found) => Err(StoreError::OtherFormat { path: path.to_owned(), found }),
+            (_, _) => {
+                let found = "it is an SQLite database of something else".to_owned();
+                Err(StoreError::NotAStore { path: path.to_owned(), found })
+            }
+        }
+    }
+}
+
+/// A path as part of a URI, byte by byte.
+fn escaped(path: &Path) -> String {
+    let escape = |&byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    path.as_os_str().as_encoded_bytes().iter().map(escape).collect()
 }
 
 const SELECT: &str = "SELECT key, config_hash, chorus_version, git_revision, status, message, spec, result FROM runs";

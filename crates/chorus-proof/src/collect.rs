@@ -8,7 +8,7 @@ use chorus_verify::check::{CheckConfig, check, configurations, quick_configurati
 use chorus_verify::config::Stores;
 use chorus_verify::faults::{BriefLook, Catch, caught, look_briefly};
 use chorus_verify::litmus::{DISCRIMINATORS, LitmusResult, SuiteTest, run_litmus};
-use chorus_verify::networks::{Attempt, NetworkReport, smallest, try_sharing};
+use chorus_verify::networks::{Attempt, NetworkReport, default_settings, smallest, try_sharing};
 use chorus_verify::torture::{Settings, TortureCatch, caught_by_torture};
 
 use crate::checked::Checked;
@@ -159,7 +159,7 @@ impl Proof {
         self.configurations.iter().all(|checked| checked.report.passed())
             && self.litmus.tested.iter().all(|tested| tested.result.passed())
             && self.networks.is_declared_free()
-            && self.random.report.passed()
+            && self.random.passed()
             && self.faults.iter().all(|fault| fault.caught.is_some())
     }
 
@@ -263,11 +263,11 @@ impl Collector<'_> {
         let declared = self.protocol.virtual_networks();
         let only_declared = || {
             let pools: Vec<u8> = (0..declared).collect();
-            let attempts = vec![Attempt { sharing: try_sharing(self.protocol, &pools), pools }];
+            let attempts = vec![Attempt { sharing: try_sharing(self.protocol, &pools, &default_settings()), pools }];
             NetworkReport { protocol: self.protocol.name(), declared, smallest: None, attempts }
         };
         let work = || match self.extent {
-            Extent::Full => smallest(self.protocol),
+            Extent::Full => smallest(self.protocol, &default_settings()),
             Extent::Quick => only_declared(),
         };
         let tell = |report: &NetworkReport| {

@@ -72,6 +72,7 @@ fn test(tested: &Tested) -> Value {
         "states": result.states,
         "seconds": tested.seconds,
         "verdict": verdict(result),
+        "not_shown": result.not_shown(),
         "replay": result.replay().map(|replay| replay.to_string()),
     })
 }

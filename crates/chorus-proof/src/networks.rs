@@ -21,7 +21,7 @@ pub fn decider(attempt: &Attempt) -> &'static str {
     match &attempt.sharing {
         Sharing::Free { .. } => "",
         Sharing::Stuck(deadlock) => deadlock.config,
-        Sharing::Bounded { config } => config,
+        Sharing::Bounded { config, .. } => config,
     }
 }
 

@@ -60,6 +60,7 @@ pub fn share(all: impl Iterator<Item = bool>) -> String {
 pub fn verdict_cell(verdict: &str) -> Cell {
     match verdict {
         "pass" => Cell::classed("good plain", "✓ pass"),
+        "not shown" => Cell::classed("soft plain", "○ not shown"),
         "bounded" => Cell::classed("bad plain", "◐ bounded"),
         other => Cell::classed("bad plain", format!("✗ {other}")),
     }

@@ -162,7 +162,7 @@ fn networks(proof: &Proof) -> String {
                 String::new(),
                 format!("deadlock in {} after {} moves", deadlock.config, deadlock.chart.sequence.moves.len()),
             ),
-            Sharing::Bounded { config } => (String::new(), format!("bounded in {config}")),
+            Sharing::Bounded { config, .. } => (String::new(), format!("bounded in {config}")),
         };
         vec![
             Cell::number(pool_count(&attempt.pools).to_string()),
@@ -199,10 +199,13 @@ fn random(proof: &Proof) -> String {
             let _ = writeln!(markup, "<p>{} {what}{}</p>", plural(pairs.len()), escape(&names(pairs)));
         }
     }
+    if let Some(shortfall) = random.shortfall() {
+        let _ = writeln!(markup, "<p>{}</p>", escape(&shortfall));
+    }
     if !report.passed() {
         markup.push_str(&preformatted(&report.failure_text(proof.protocol)));
     }
-    format!("<h3>Random steps</h3>\n{}", fold(&summary, &markup, report.passed()))
+    format!("<h3>Random steps</h3>\n{}", fold(&summary, &markup, random.passed()))
 }
 
 fn plural(pairs: usize) -> String {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use chorus_protocol::registry::Protocol;
 use chorus_verify::table::TransitionTable;
-use chorus_verify::torture::coverage::{Cell, Comparison};
+use chorus_verify::torture::coverage::{Cell, Comparison, ENOUGH_EPISODES, ENOUGH_PERCENT};
 use chorus_verify::torture::{Settings, TortureReport, torture_watched};
 use serde_json::{Value, json};
 
@@ -30,9 +30,35 @@ impl Tortured {
         self.report.steps as f64 / self.seconds.max(1e-9) * 60.0
     }
 
-    /// The verdict in one word.
+    /// Whether no episode failed and, where coverage was compared, enough of the table was met.
+    pub fn passed(&self) -> bool {
+        self.report.passed() && self.comparison.as_ref().is_none_or(|comparison| self.is_enough(comparison))
+    }
+
+    fn is_enough(&self, comparison: &Comparison) -> bool {
+        comparison.is_enough() && self.report.episodes >= ENOUGH_EPISODES
+    }
+
+    /// The verdict in a word or two. Only steps that met enough of the table pass. Where coverage was not compared,
+    /// nothing is claimed but that no episode failed.
     pub fn verdict(&self) -> &'static str {
-        verdict(&self.report)
+        match &self.comparison {
+            _ if !self.report.passed() => "fail",
+            None => "no failure",
+            Some(comparison) if self.is_enough(comparison) => "pass",
+            Some(_) => "not enough",
+        }
+    }
+
+    /// The reason why steps without a failure are no pass, in words; none if they are, or if an episode failed.
+    pub fn shortfall(&self) -> Option<String> {
+        let comparison = self.comparison.as_ref().filter(|comparison| !self.is_enough(comparison))?;
+        let Comparison { covered, reachable, .. } = comparison;
+        Some(format!(
+            "not enough: {covered} of {reachable} pairs met, episodes: {}; a pass needs {ENOUGH_PERCENT} % and \
+             {ENOUGH_EPISODES} episodes; no episode failed, but too little was tried",
+            self.report.episodes
+        ))
     }
 
     /// The result as JSON for programs.
@@ -43,7 +69,8 @@ impl Tortured {
         json!({
             "protocol": report.protocol,
             "fault": report.fault,
-            "passed": report.passed(),
+            "passed": self.passed(),
+            "verdict": self.verdict(),
             "steps": report.steps,
             "refusals": report.refusals,
             "episodes": report.episodes,
@@ -54,6 +81,8 @@ impl Tortured {
             "coverage": self.comparison.as_ref().map(|comparison| json!({
                 "covered": comparison.covered,
                 "reachable": comparison.reachable,
+                "enough_percent": ENOUGH_PERCENT,
+                "enough_episodes": ENOUGH_EPISODES,
                 "missed": cells_json(&comparison.missed),
                 "beyond": cells_json(&comparison.beyond),
             })),
@@ -98,10 +127,8 @@ pub fn torture_one(
         progress.begin(&format!("{name}: what can be met"));
         report.coverage.compare(&TransitionTable::extract(protocol))
     });
-    progress.finish(&format!("{name}: {}, {} steps, {seconds:.1} s", verdict(&report), count(report.steps)));
-    Tortured { protocol, report, seconds, comparison }
-}
-
-fn verdict(report: &TortureReport) -> &'static str {
-    if report.passed() { "pass" } else { "fail" }
+    let tortured = Tortured { protocol, report, seconds, comparison };
+    let (verdict, steps) = (tortured.verdict(), count(tortured.report.steps));
+    progress.finish(&format!("{name}: {verdict}, {steps} steps, {seconds:.1} s"));
+    tortured
 }

@@ -19,12 +19,14 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
-/// The verdict on a litmus test, in one word.
+/// The verdict on a litmus test, in a word or two.
 pub fn verdict(result: &LitmusResult) -> &'static str {
     match () {
+        () if result.not_shown().is_some() => "not shown",
         () if result.passed() => "pass",
         () if result.bounded => "bounded",
         () if result.vacuous() => "vacuous",
+        () if result.is_wrongly_declared() => "wrongly declared",
         () => "fail",
     }
 }

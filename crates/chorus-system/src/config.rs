@@ -512,7 +512,7 @@ pub struct AccessEnergy {
 #[serde(deny_unknown_fields)]
 pub struct Watchdog {
     /// Core cycles without a store, a value-changing atomic, a read of memory or a finished wavefront after which a run
-    /// counts as livelocked.
+    /// counts as livelocked. Time in which all wait for something slow counts for less.
     pub idle_cycles: u64,
     /// Core cycles after which any run is stopped.
     pub cycles: u64,

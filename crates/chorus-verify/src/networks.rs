@@ -30,7 +30,7 @@ use crate::machine::ExploredMachine;
 use crate::node::{StepInput, Victim};
 use crate::pressure::configurations_of;
 use crate::replay::Replay;
-use crate::settings::Settings;
+use crate::settings::{Bound, Settings};
 
 /// The number of messages that may be in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,8 +117,13 @@ impl ExploredMachine {
     }
 }
 
-/// The most states that the search for deadlocks of one assignment in one configuration visits.
+/// The most states that the search for deadlocks of one assignment in one configuration visits, unless told otherwise.
 pub const STATE_LIMIT: usize = 400_000;
+
+/// The settings of a search for deadlocks, unless told otherwise.
+pub fn default_settings() -> Settings {
+    Settings::with_states(STATE_LIMIT)
+}
 
 /// The result of letting networks share pools.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +139,8 @@ pub enum Sharing {
     Bounded {
         /// The name of the configuration.
         config: &'static str,
+        /// The bound that the search met.
+        bound: Bound,
     },
 }
 
@@ -215,11 +222,20 @@ impl NetworkReport {
 
     /// The result in words, with the chart of a deadlock of one network fewer.
     pub fn to_text(&self) -> String {
-        let needs = match self.smallest {
-            Some(smallest) => format!("needs {smallest} to be free of deadlock"),
-            None => "which are not free of deadlock".to_owned(),
+        let bound = self.undecided().find_map(|attempt| match attempt.sharing {
+            Sharing::Bounded { bound, .. } => Some(bound),
+            Sharing::Free { .. } | Sharing::Stuck(_) => None,
+        });
+        let needs = match (self.smallest, bound) {
+            (Some(smallest), None) => format!("needs {smallest} to be free of deadlock"),
+            (Some(smallest), Some(_)) => format!("needs at most {smallest} to be free of deadlock"),
+            (None, None) => "which are not free of deadlock".to_owned(),
+            (None, Some(_)) => "which are not shown to be free of deadlock".to_owned(),
         };
         let mut text = format!("{} declares {} virtual networks, {needs}\n", self.protocol, self.declared);
+        if let Some(bound) = bound {
+            let _ = writeln!(text, "undecided assignments: {}, since {bound}", self.undecided().count());
+        }
         if let Some(deadlock) = self.deadlock() {
             let Deadlock { config, pools, capacity, chart } = deadlock;
             let networks = plural(usize::from(pool_count(pools)), "network");
@@ -285,10 +301,10 @@ const MERGED_MAX: u8 = 5;
 
 /// Tries every assignment of a protocol's virtual networks to pools, fewest pools first, until some are free of
 /// deadlock. Where there are too many assignments, only the one in which no networks share is tried.
-pub fn smallest(protocol: &'static dyn Protocol) -> NetworkReport {
+pub fn smallest(protocol: &'static dyn Protocol, settings: &Settings) -> NetworkReport {
     let declared = protocol.virtual_networks();
     let mut report = NetworkReport { protocol: protocol.name(), declared, smallest: None, attempts: Vec::new() };
-    let attempt = |pools: Vec<u8>| Attempt { sharing: try_sharing(protocol, &pools), pools };
+    let attempt = |pools: Vec<u8>| Attempt { sharing: try_sharing(protocol, &pools, settings), pools };
     let fewest = if declared > MERGED_MAX { declared } else { 1 };
     for pools in fewest..=declared {
         report.attempts.extend(assignments(declared, pools).into_iter().map(attempt));
@@ -305,10 +321,10 @@ pub fn smallest(protocol: &'static dyn Protocol) -> NetworkReport {
 }
 
 /// Looks for a deadlock of one assignment, in one configuration after the other.
-pub fn try_sharing(protocol: &'static dyn Protocol, pools: &[u8]) -> Sharing {
+pub fn try_sharing(protocol: &'static dyn Protocol, pools: &[u8], settings: &Settings) -> Sharing {
     let mut all_states = 0;
     for config in configurations_of(protocol) {
-        match try_configuration(protocol, pools, &config) {
+        match try_configuration(protocol, pools, &config, settings) {
             Sharing::Free { states } => all_states += states,
             sharing @ (Sharing::Stuck(_) | Sharing::Bounded { .. }) => return sharing,
         }
@@ -317,21 +333,32 @@ pub fn try_sharing(protocol: &'static dyn Protocol, pools: &[u8]) -> Sharing {
 }
 
 /// Looks for a deadlock of one assignment in one configuration, with as little room as possible.
-pub fn try_configuration(protocol: &'static dyn Protocol, pools: &[u8], config: &CheckConfig) -> Sharing {
+pub fn try_configuration(
+    protocol: &'static dyn Protocol,
+    pools: &[u8],
+    config: &CheckConfig,
+    settings: &Settings,
+) -> Sharing {
     // A message that takes no time may make a translation unit send twice in one move.
     let least = if heterogeneous::applies(protocol) { 2 } else { 1 };
-    try_with_room(protocol, pools, config, least)
+    try_with_room(protocol, pools, config, least, settings)
 }
 
 /// Looks for a deadlock of one assignment in one configuration. Each pool has room for `room` messages, or for more:
 /// the capacity grows until every step that is ever tried fits into pools that are otherwise empty.
-pub fn try_with_room(protocol: &'static dyn Protocol, pools: &[u8], config: &CheckConfig, room: u16) -> Sharing {
+pub fn try_with_room(
+    protocol: &'static dyn Protocol,
+    pools: &[u8],
+    config: &CheckConfig,
+    room: u16,
+    settings: &Settings,
+) -> Sharing {
     let mut capacity = room;
     loop {
         let networks = Networks::Finite { pools: pools.to_vec(), capacity };
         let machine = MachineConfig { networks, ..config.machine.clone() };
         let mut exploration = Exploration::new(protocol, None, &machine, OnForbidden::Stop);
-        let end = exploration.run(&Settings::with_states(STATE_LIMIT));
+        let end = exploration.run(settings);
         let needed = largest_step(exploration.machine());
         if needed > capacity {
             capacity = needed;
@@ -339,7 +366,7 @@ pub fn try_with_room(protocol: &'static dyn Protocol, pools: &[u8], config: &Che
         }
         return match end {
             End::Exhausted => Sharing::Free { states: exploration.states() },
-            End::Bounded(_) => Sharing::Bounded { config: config.name },
+            End::Bounded(bound) => Sharing::Bounded { config: config.name, bound },
             End::Violated(failure) => {
                 let chart = Chart::of_failure(&mut exploration, &failure);
                 Sharing::Stuck(Box::new(Deadlock { config: config.name, pools: pools.to_vec(), capacity, chart }))

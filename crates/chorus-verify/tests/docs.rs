@@ -33,6 +33,9 @@ fn promise(promise: Promise) -> &'static str {
         Promise::Progress => {
             "progress: once nothing is in flight, loads of system scope find what was written last, released or not"
         }
+        Promise::MultiCopyAtomicity => {
+            "multi-copy atomicity: all threads see a strong write at the same moment, at the home of its line"
+        }
         Promise::Communication => "communication: writes of one work-group reach others within a kernel",
     }
 }

@@ -8,7 +8,7 @@ use chorus_verify::check::{CheckConfig, CheckReport, check, explore_and_check, t
 use chorus_verify::config::Stores;
 use chorus_verify::faults::{Catch, caught};
 use chorus_verify::litmus::{LitmusResult, SuiteTest, run_litmus};
-use chorus_verify::networks::{NetworkReport, smallest};
+use chorus_verify::networks::{NetworkReport, default_settings, smallest};
 use chorus_verify::settings::Settings;
 use chorus_verify::table::TransitionTable;
 
@@ -66,7 +66,7 @@ pub fn litmus(protocol: &'static dyn Protocol, test: &SuiteTest, stores: Stores)
 /// How few virtual networks a protocol needs.
 pub fn networks(protocol: &'static dyn Protocol) -> &'static NetworkReport {
     static NETWORKS: Results<&str, NetworkReport> = Results::new();
-    NETWORKS.get(protocol.name(), || smallest(protocol))
+    NETWORKS.get(protocol.name(), || smallest(protocol, &default_settings()))
 }
 
 /// The check that finds a fault of a protocol, by the fault's index.

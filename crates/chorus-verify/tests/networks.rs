@@ -2,7 +2,7 @@
 
 use chorus_protocol::registry::{PROTOCOLS, find};
 use chorus_verify::heterogeneous::refused_reads;
-use chorus_verify::networks::{Sharing, assignments, try_configuration, try_with_room};
+use chorus_verify::networks::{Sharing, assignments, default_settings, try_configuration, try_with_room};
 use chorus_verify::pressure::{configurations, configurations_of};
 use chorus_verify::violation::Violation;
 
@@ -22,7 +22,7 @@ fn the_declared_networks_stay_free_of_deadlock_with_more_room() {
         let declared: Vec<u8> = (0..protocol.virtual_networks()).collect();
         let configurations = configurations_of(*protocol);
         for (config, room) in configurations.iter().flat_map(|config| [(config, 2), (config, 3)]) {
-            let sharing = try_with_room(*protocol, &declared, config, room);
+            let sharing = try_with_room(*protocol, &declared, config, room, &default_settings());
             let name = (protocol.name(), config.name);
             assert!(matches!(sharing, Sharing::Free { .. }), "{name:?} with room for {room}: {sharing:?}");
         }
@@ -33,7 +33,7 @@ fn the_declared_networks_stay_free_of_deadlock_with_more_room() {
 /// wait for room for answers.
 #[test]
 fn refusals_do_not_wait_for_requests() {
-    let sharing = try_configuration(find("smg").unwrap(), &[0, 1, 2, 3], &refused_reads());
+    let sharing = try_configuration(find("smg").unwrap(), &[0, 1, 2, 3], &refused_reads(), &default_settings());
     assert!(matches!(sharing, Sharing::Free { .. }), "{sharing:?}");
 }
 
@@ -73,7 +73,9 @@ fn mesi_needs_the_papers_five_networks() {
 #[test]
 fn acknowledgements_behind_the_requests_that_wait_for_them_deadlock() {
     let stores = configurations().into_iter().find(|config| config.name == "stores").unwrap();
-    let Sharing::Stuck(deadlock) = try_configuration(find("gpu-vi").unwrap(), &[0, 1, 2, 0], &stores) else {
+    let Sharing::Stuck(deadlock) =
+        try_configuration(find("gpu-vi").unwrap(), &[0, 1, 2, 0], &stores, &default_settings())
+    else {
         panic!("acknowledgements share with requests");
     };
     recorded::expect("networks", "acknowledgements-behind-requests", &deadlock.chart.to_text());
@@ -84,7 +86,9 @@ fn every_deadlock_replays_to_itself() {
     let protocol = find("mesi").unwrap();
     for pools in assignments(5, 4) {
         for config in configurations() {
-            let Sharing::Stuck(deadlock) = try_configuration(protocol, &pools, &config) else { continue };
+            let Sharing::Stuck(deadlock) = try_configuration(protocol, &pools, &config, &default_settings()) else {
+                continue;
+            };
             if deadlock.chart.sequence.rows.is_empty() {
                 continue;
             }

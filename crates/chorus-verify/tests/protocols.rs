@@ -98,6 +98,16 @@ fn an_outcome_that_must_be_seen_and_is_not_fails_its_test() {
 }
 
 #[test]
+fn what_a_protocol_cannot_show_is_declared_and_a_wrong_declaration_fails() {
+    let not_shown = litmus_on("nhcc", "WRC");
+    assert!(not_shown.passed() && !not_shown.vacuous(), "{}", not_shown.to_text());
+    assert!(not_shown.to_text().contains("not shown: strong accesses meet"), "{}", not_shown.to_text());
+    let wrong = LitmusResult { declared_not_shown: Some("it cannot be"), ..litmus_on("nhcc", "MP").clone() };
+    assert!(!wrong.passed() && wrong.not_shown().is_none());
+    assert!(wrong.to_text().contains("wrongly declared"), "{}", wrong.to_text());
+}
+
+#[test]
 fn a_search_that_meets_its_bound_is_not_a_pass() {
     let config = &smoke_configurations()[0];
     let report = check_bounded(protocol("gpu-vi"), None, config, 1000);

@@ -10,6 +10,7 @@ use chorus_protocol::access::{Order, Scope};
 use chorus_protocol::registry::find;
 use chorus_verify::config::Stores;
 use chorus_verify::litmus::{Placement, SuiteTest, run_litmus, run_placed};
+use chorus_verify::settings::Settings;
 
 /// Threads of the tests that are run here, and operations of all of them; `chorus litmus hmg FOLDER` runs the others,
 /// in all placements.
@@ -81,7 +82,7 @@ fn tests_that_need_scopes_stay_within_the_scoped_model_on_hmg() {
     let (mut ran, mut not_run) = (0, 0);
     for test in tests.iter().filter(|test| is_spread(&test.test.program) && scopes(&test.test.program).next().is_some())
     {
-        match run_placed(find("hmg").unwrap(), None, test, Stores::Posted, Placement::Apart) {
+        match run_placed(find("hmg").unwrap(), None, test, Stores::Posted, Placement::Apart, &Settings::default()) {
             Ok(result) => {
                 assert!(result.failure.is_none() && !result.bounded, "{}", result.to_text());
                 ran += 1;

@@ -32,12 +32,23 @@ pub enum Verdict {
     Good,
     /// A check failed: a wrong result, a violation or a vacuous test.
     CheckFailed,
+    /// Every check that could be made passed, and some of the input could not be used. It has been named already.
+    BadInput,
 }
 
 impl Verdict {
     /// [`Verdict::Good`] if a check passed, otherwise [`Verdict::CheckFailed`].
     pub fn of(passed: bool) -> Verdict {
         if passed { Verdict::Good } else { Verdict::CheckFailed }
+    }
+
+    /// The exit code of the process.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Verdict::Good => 0,
+            Verdict::CheckFailed => CHECK_FAILED,
+            Verdict::BadInput => BAD_INPUT,
+        }
     }
 }
 

@@ -54,7 +54,7 @@ pub use chorus_verify as verify;
 pub use chorus_workloads as workloads;
 use clap::Parser;
 
-use crate::failure::{Failure, Verdict};
+use crate::failure::Failure;
 use crate::output::Output;
 use crate::session::Session;
 use crate::verbs::Verb;
@@ -99,8 +99,7 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let mut session = Session::new(registry, !cli.no_progress);
     // The message of a panic has been printed already.
     match catch_unwind(AssertUnwindSafe(|| cli.verb.run(&mut session))) {
-        Ok(Ok(Verdict::Good)) => ExitCode::SUCCESS,
-        Ok(Ok(Verdict::CheckFailed)) => ExitCode::from(failure::CHECK_FAILED),
+        Ok(Ok(verdict)) => ExitCode::from(verdict.exit_code()),
         Ok(Err(error)) => end(&error),
         Err(_) => {
             let error = Failure::defect();
@@ -131,6 +130,6 @@ fn refuse_usage(error: &clap::Error) -> ExitCode {
 fn print_json(error: &Failure) {
     if std::env::args_os().any(|argument| argument == "--json") {
         // If stdout is closed, nobody reads this error.
-        let _ = Output::default().json(&error.to_json());
+        let _ = Output::default().json_line(&error.to_json());
     }
 }

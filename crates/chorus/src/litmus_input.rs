@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use chorus_litmus::error::LitmusError;
 use chorus_litmus::parse::{Parsed, parse_all};
 use chorus_registry::{Registry, unknown};
 use chorus_verify::litmus::SuiteTest;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Verdict};
 use crate::session::Session;
 
 /// The litmus tests that a command line asks for.
@@ -18,6 +19,24 @@ pub struct LitmusInput {
     pub tests: Vec<SuiteTest>,
     /// The tests that need something that Chorus does not model: name and reason.
     pub unsupported: Vec<(String, String)>,
+    /// The files that cannot be used. The tests of the others are run all the same.
+    pub bad_files: Vec<BadFile>,
+}
+
+/// A file that holds no litmus tests, or a mistake.
+#[derive(Debug)]
+pub struct BadFile {
+    path: PathBuf,
+    /// The line of the mistake, where the file could be read.
+    line: Option<usize>,
+    reason: Failure,
+}
+
+impl BadFile {
+    /// The file as JSON.
+    pub fn to_json(&self) -> Value {
+        json!({ "file": self.path.display().to_string(), "line": self.line, "error": self.reason.to_json()["error"] })
+    }
 }
 
 /// Whether every outcome of every test is shown: if tests are named and they are few.
@@ -29,9 +48,10 @@ pub fn are_in_detail(named: &[String], tests: usize) -> bool {
 const ENDING: &str = "litmus";
 
 /// The tests that `names` means: names in the registry, files and folders. If there are no names, the tests are `all`.
+/// Files that cannot be used are told on stderr at once. If nothing else is left, that is a failure.
 pub fn read(registry: &Registry, names: &[String], all: Vec<SuiteTest>) -> Result<LitmusInput, Failure> {
     if names.is_empty() {
-        return Ok(LitmusInput { tests: all, unsupported: Vec::new() });
+        return Ok(LitmusInput { tests: all, ..LitmusInput::default() });
     }
     let own = registry.litmus_tests();
     let known: Vec<&str> = own.iter().map(SuiteTest::name).collect();
@@ -40,7 +60,7 @@ pub fn read(registry: &Registry, names: &[String], all: Vec<SuiteTest>) -> Resul
         let path = Path::new(name);
         let is_path = path.extension().is_some_and(|ending| ending == ENDING) || name.contains('/') || path.is_dir();
         if is_path {
-            files(path)?.iter().try_for_each(|file| input.add_file(file))?;
+            files(path)?.iter().for_each(|file| input.add_file(file));
         } else {
             let found = own.iter().find(|test| test.name().eq_ignore_ascii_case(name)).cloned();
             let hint = "\nhint: files end in .litmus, folders hold such files";
@@ -48,21 +68,48 @@ pub fn read(registry: &Registry, names: &[String], all: Vec<SuiteTest>) -> Resul
             input.tests.push(found.ok_or_else(missing)?);
         }
     }
-    Ok(input)
+    let is_of_use = !input.tests.is_empty() || !input.unsupported.is_empty();
+    let last = if is_of_use { None } else { input.bad_files.pop() };
+    input.bad_files.iter().for_each(|bad| bad.reason.print());
+    last.map_or(Ok(input), |bad| Err(bad.reason))
 }
 
 impl LitmusInput {
-    fn add_file(&mut self, path: &Path) -> Result<(), Failure> {
-        let shown = path.display();
-        let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-        let parsed = parse_all(&text).map_err(|error| Failure::bad_input(error.render(&shown.to_string())))?;
-        for parsed in parsed {
-            match parsed {
-                Parsed::Test(test) => self.tests.push(SuiteTest::new(test)),
-                Parsed::Unsupported { name, reason } => self.unsupported.push((name, reason)),
-            }
+    fn add_file(&mut self, path: &Path) {
+        let bad = |line, reason| BadFile { path: path.to_owned(), line, reason };
+        let mistake = |error: LitmusError| {
+            bad(Some(error.position.line), Failure::bad_input(error.render(&path.display().to_string())))
+        };
+        let text = fs::read_to_string(path).map_err(|error| bad(None, unreadable(path, &error)));
+        match text.and_then(|text| parse_all(&text).map_err(mistake)) {
+            Ok(parsed) => parsed.into_iter().for_each(|parsed| self.add(parsed)),
+            Err(bad) => self.bad_files.push(bad),
         }
-        Ok(())
+    }
+
+    fn add(&mut self, parsed: Parsed) {
+        match parsed {
+            Parsed::Test(test) => self.tests.push(SuiteTest::new(test)),
+            Parsed::Unsupported { name, reason } => self.unsupported.push((name, reason)),
+        }
+    }
+
+    /// The verdict on everything that was asked for, if the tests that could be run passed or not. A check that failed
+    /// counts more than a file that could not be used.
+    pub fn verdict(&self, passed: bool) -> Verdict {
+        match Verdict::of(passed) {
+            Verdict::Good if !self.bad_files.is_empty() => Verdict::BadInput,
+            verdict => verdict,
+        }
+    }
+
+    /// Prints how many files could not be used. What is wrong with each is told on stderr.
+    pub fn print_bad_files(&self, session: &mut Session) -> Result<(), Failure> {
+        match self.bad_files.len() {
+            0 => Ok(()),
+            1 => session.output.line("1 file could not be used"),
+            several => session.output.line(&format!("{several} files could not be used")),
+        }
     }
 
     /// The unsupported tests as JSON.

@@ -55,6 +55,16 @@ impl Output {
         self.line(&wrapped(text, usize::from(width())))
     }
 
+    /// Writes a value as JSON in one line.
+    pub fn json_line(&mut self, value: &serde_json::Value) -> Result<(), Failure> {
+        self.line(&value.to_string())
+    }
+
+    /// Whether the reader has stopped.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
     /// Writes a value as indented JSON.
     pub fn json(&mut self, value: &serde_json::Value) -> Result<(), Failure> {
         self.line(&format!("{value:#}"))

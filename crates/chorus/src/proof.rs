@@ -85,8 +85,8 @@ fn prove(
     let free = if networks.is_declared_free() { "" } else { "not " };
     say(&format!("  {} virtual networks, {free}free of deadlock", networks.declared))?;
     let random = collector.random();
-    let verdict = if random.report.passed() { "pass" } else { "fail" };
-    say(&format!("  {} random steps {verdict}{}", count(random.report.steps), coverage_words(&random)))?;
+    let verdict = random.verdict();
+    say(&format!("  {} random steps: {verdict}{}", count(random.report.steps), coverage_words(&random)))?;
     let faults = collector.faults(&random);
     let seconds = start.elapsed().as_secs_f64();
     let proof = Proof { protocol, configurations, litmus, networks, random, faults, seconds };
@@ -127,6 +127,10 @@ fn print_failures(proof: &Proof, session: &mut Session) -> Result<(), Failure> {
     }
     if !proof.networks.is_declared_free() {
         session.output.print(&format!("\n{}", proof.networks.to_text()))?;
+    }
+    if let Some(shortfall) = proof.random.shortfall() {
+        session.output.line("")?;
+        session.output.paragraph(&format!("{}: {shortfall}", proof.protocol.name()))?;
     }
     if !proof.random.report.passed() {
         session.output.print(&format!("\n{}", proof.random.report.failure_text(proof.protocol)))?;

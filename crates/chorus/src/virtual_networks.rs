@@ -5,6 +5,7 @@ use std::path::Path;
 use chorus_proof::networks::{decider, to_json, verdict};
 use chorus_protocol::registry::Protocol;
 use chorus_verify::networks::{NetworkReport, Sharing, describe, messages, pool_count, smallest};
+use chorus_verify::settings::Settings;
 
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, table};
@@ -14,11 +15,12 @@ use crate::session::Session;
 /// Tries every assignment of virtual networks to shared buffers. The check fails if the declared networks can deadlock.
 pub fn run(
     protocol: &'static dyn Protocol,
+    settings: &Settings,
     svg: Option<&Path>,
     as_json: bool,
     session: &mut Session,
 ) -> Result<Verdict, Failure> {
-    let report = smallest(protocol);
+    let report = smallest(protocol, settings);
     if as_json {
         session.output.json(&to_json(protocol, &report))?;
     } else {

@@ -12,7 +12,7 @@ use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, PLAIN, Poli
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{CACHING, ScopedSeed};
-use crate::registry::{Declaration, FaultSpec, MemoryModel, Values};
+use crate::registry::{Declaration, FaultSpec, MemoryModel, Promise, Values};
 use crate::rows::appended;
 use crate::seed::{in_l2, specs};
 
@@ -34,6 +34,7 @@ static DECLARATION: Declaration = Declaration {
     summary: "Caches of all GPUs that nobody keeps coherent, with the values of coherent ones: an upper bound.",
     citation: "Ren et al., HMG: Extending Cache Coherence Protocols Across Modern Hierarchical Multi-GPU Systems, HPCA 2020, section VI",
     model: MemoryModel::PerLocation,
+    promises: &[Promise::Progress, Promise::Communication],
     values: Values::Functional,
     parameters: &IDEAL_PARAMETERS,
     faults: &FAULTS,

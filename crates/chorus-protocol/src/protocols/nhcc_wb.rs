@@ -36,7 +36,7 @@ static DECLARATION: Declaration = Declaration {
     title: "NHCC, written back",
     summary: "NHCC whose stores without scope stay in the L2 of their module until a release, or until CPElide asks for them.",
     citation: "Dalmia et al., CPElide: Efficient Multi-Chiplet GPU Implicit Synchronization, sections IV-C and VI",
-    promises: &[Promise::Tracking, Promise::Communication],
+    promises: &[Promise::Tracking, Promise::MultiCopyAtomicity, Promise::Communication],
     commands: Commands::Table,
     parameters: &ELIDE_PARAMETERS,
     tallies: &COMMAND_TALLIES,

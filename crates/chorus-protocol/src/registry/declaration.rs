@@ -37,8 +37,9 @@ impl MemoryModel {
 
 /// A promise of a protocol beyond its memory model.
 ///
-/// All but the last are invariants that the exhaustive driver checks. The last says what the memory model means for
-/// programs. It decides whether a workload is run at all.
+/// All but the last two are invariants that the exhaustive driver checks. Litmus tests check
+/// [`MultiCopyAtomicity`](Promise::MultiCopyAtomicity). The last says what the memory model means for programs. It
+/// decides whether a workload is run at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Promise {
     /// No readable private copy ever differs from its home: a write is performed only when all other copies are gone.
@@ -57,6 +58,9 @@ pub enum Promise {
     Ownership,
     /// Once nothing is in flight, loads of system scope find the value written last, whether it was released or not.
     Progress,
+    /// All threads see a strong write at the same moment, since strong accesses of a scope meet at one cache, the home
+    /// of the line there. The memory model allows more, and litmus tests do not ask for what they would never see.
+    MultiCopyAtomicity,
     /// Writes of one work-group reach others within a kernel. Without this promise, workloads that communicate within a
     /// kernel are refused.
     Communication,

@@ -54,6 +54,11 @@ impl<T: Timed> ByTime<T> {
         self.front().map_or(NEVER, Timed::time)
     }
 
+    /// The entry that comes last, after all others that are there now.
+    pub(super) fn back(&self) -> Option<&T> {
+        self.iter().next_back()
+    }
+
     /// The entry at a place, counted from the first one.
     #[inline]
     pub(super) fn get(&self, place: usize) -> Option<&T> {

@@ -23,6 +23,7 @@ use super::dispatcher::Dispatcher;
 use super::host::{Host, Order};
 use super::launch::{Launch, Phase};
 use super::partition::{Failure, Fault, Newer, Partition, shared_owners, shares};
+use super::patience::Patience;
 use super::plan::{NEVER, Plan};
 use super::stuck::{LISTED, StuckCause, StuckReport, StuckWave};
 use super::{SimError, build};
@@ -45,6 +46,8 @@ enum Task {
     Count,
     /// List wavefronts that have not finished.
     ListWaves,
+    /// Say until when something is on its way.
+    LastComing,
     /// The run is over.
     Stop,
 }
@@ -62,6 +65,7 @@ struct Answer {
     unfinished: usize,
     not_started: u32,
     waves: Vec<StuckWave>,
+    last_coming: Option<Ticks>,
 }
 
 /// The things that wait for a partition: the mail of every partition, and orders of the host.
@@ -130,7 +134,7 @@ impl<const W: usize> Shared<'_, W> {
         match task {
             Task::Run(until) => partition.run(until, &env),
             Task::WriteBack(newer) => partition.write_back(newer, &env),
-            Task::Count | Task::ListWaves | Task::Stop => {}
+            Task::Count | Task::ListWaves | Task::LastComing | Task::Stop => {}
         }
     }
 
@@ -162,6 +166,7 @@ impl<const W: usize> Shared<'_, W> {
                 (answer.unfinished, answer.waves) = partition.stuck_waves(self.plan, LISTED);
                 answer.not_started = partition.not_started();
             }
+            Task::LastComing => answer.last_coming = partition.last_coming(),
             Task::WriteBack(_) | Task::Stop => {}
         }
     }
@@ -246,6 +251,7 @@ pub(crate) struct Machine<'m, const W: usize> {
     /// The time at which a component has something to do.
     next: Ticks,
     progress: Ticks,
+    patience: Patience,
     last: Ticks,
     tallies: &'static [TallySpec],
 }
@@ -309,6 +315,7 @@ where
             over: 0,
             next: NEVER,
             progress: 0,
+            patience: Patience::new(0, &config.watchdog, plan.clocks.core),
             last: 0,
             tallies: protocol.tallies(),
         };
@@ -421,11 +428,20 @@ impl<const W: usize> Machine<'_, W> {
             return Err(self.stuck(StuckCause::Deadlock, self.last));
         }
         let (core, watchdog) = (self.plan().clocks.core, &self.plan().config.watchdog);
+        let most = core.cycles(watchdog.cycles);
         let progress = self.progress.max(self.host.progress);
-        let idle_end = progress.saturating_add(core.cycles(watchdog.idle_cycles));
-        let end = core.cycles(watchdog.cycles);
-        let (end, cause) = if idle_end <= end { (idle_end, StuckCause::Livelock) } else { (end, StuckCause::TooLong) };
-        if next > end { Err(self.stuck(cause, end)) } else { Ok(end + 1) }
+        if self.patience.since != progress {
+            self.patience = Patience::new(progress, watchdog, core);
+        }
+        while next > self.patience.until && self.patience.until < most {
+            if self.patience.is_over() {
+                return Err(self.stuck(StuckCause::Livelock, self.patience.until));
+            }
+            self.perform(Task::LastComing);
+            let coming = self.crew.shared.answers.iter().filter_map(|answer| lock(answer).last_coming).max();
+            self.patience.begin_round(coming, core);
+        }
+        if next > most { Err(self.stuck(StuckCause::TooLong, most)) } else { Ok(self.patience.until.min(most) + 1) }
     }
 
     /// Writes the newest copies of all lines to memory, so that the host reads what the caches would answer.

@@ -97,6 +97,11 @@ impl Endpoint {
         self.next_passing().min(self.passed.front_time())
     }
 
+    /// The time at which the last message that is on its way now comes to the incoming port, if there is one.
+    pub(super) fn last_coming(&self) -> Option<Ticks> {
+        [&self.passing, &self.passed].into_iter().filter_map(ByTime::back).map(|entry| entry.time).max()
+    }
+
     /// Takes the next arrival, which is at `now`.
     #[inline]
     pub(super) fn arrive(&mut self, now: Ticks) -> Option<Arrival> {

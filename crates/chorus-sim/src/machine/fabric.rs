@@ -100,6 +100,11 @@ impl Fabric {
         self.own.iter().map(|&port| self.next[usize::from(port)]).min().unwrap_or(NEVER)
     }
 
+    /// The time at which the last message that is on its way to a port comes there, if there is one.
+    pub(super) fn last_coming(&self) -> Option<Ticks> {
+        self.ports.iter().filter_map(|port| port.inbox.back()).map(|entry| entry.time).max()
+    }
+
     /// Lets the next message that comes to a port before `horizon` pass it. `bytes` gives the length of a message.
     #[inline]
     pub(super) fn pass(&mut self, number: u16, horizon: Ticks, bytes: impl Fn(u32) -> u64) -> Option<Passed> {

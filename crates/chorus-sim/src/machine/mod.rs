@@ -26,6 +26,7 @@ mod launch;
 mod packets;
 mod partition;
 mod paths;
+mod patience;
 mod plan;
 mod stuck;
 mod translation;

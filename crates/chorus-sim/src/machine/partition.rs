@@ -15,6 +15,8 @@ use super::SimError;
 use super::bank::Bank;
 use super::context::{Context, Env, Handled, Mail, News, Report};
 use super::dispatcher::Dispatcher;
+use super::endpoint::Endpoint;
+use super::fabric::Fabric;
 use super::host::Order;
 use super::plan::{NEVER, Plan};
 use super::stuck::{StuckWave, stuck_waves};
@@ -220,6 +222,15 @@ impl<const W: usize> Partition<W> {
         let fabric = self.ctx.fabric.as_ref().map_or(NEVER, |fabric| fabric.next());
         let dispatcher = self.dispatcher.as_ref().map_or(NEVER, Dispatcher::next);
         self.ctx.soonest.min(grid).min(fabric).min(dispatcher)
+    }
+
+    /// The time until which the partition waits for what is on its way now: messages, and the next event of every
+    /// component.
+    pub(super) fn last_coming(&self) -> Option<Ticks> {
+        let events = self.ctx.next.iter().copied().filter(|&time| time != NEVER);
+        let messages = self.ctx.endpoints.iter().filter_map(Endpoint::last_coming);
+        let between = self.ctx.fabric.iter().filter_map(Fabric::last_coming);
+        events.chain(messages).chain(between).max()
     }
 
     /// Takes the reports for the host.

@@ -5,7 +5,7 @@ use chorus_protocol::access::{AtomicOp, Scope};
 use chorus_protocol::registry::{self, PROTOCOLS, Promise, Protocol, Structure};
 use chorus_sim::SimError;
 use chorus_sim::synthetic::{Pattern, Synthetic};
-use chorus_sim::{Simulated, simulate};
+use chorus_sim::{Settings, Simulated, simulate, simulate_with};
 use chorus_system::{Scale, SystemConfig, resolve};
 
 use crate::once::Once;
@@ -68,6 +68,41 @@ fn a_spin_lock_that_nobody_frees_is_a_livelock_although_atomics_complete() {
         );
     let message = stuck(run("gpu-vi", &["watchdog.idle_cycles=20000"], kernel, memory));
     assert!(message.contains("last operation atomic, last line 0x0"), "{message}");
+}
+
+/// A network that takes longer for one message than the watchdog waits on other machines.
+const SLOW: [&str; 2] = ["network.latency_cycles=100000", "watchdog.idle_cycles=20000"];
+
+#[test]
+fn a_slow_machine_is_not_livelocked() {
+    for protocol in ["gpu-vi", "mesi", "tc-strong"] {
+        let mut memory = HostMemory::default();
+        let flag = memory.alloc::<u32>(1);
+        // Work-group 0 spins, in its own cache where the protocol keeps the line, while the store is on its way.
+        let kernel = Kernel::new("meet", 2, 1, move |w| async move {
+            match w.work_group() {
+                0 => while w.load_acquire(flag, 0, Scope::Gpu).await == 0 {},
+                _ => w.store_release(flag, 0, 1, Scope::Gpu).await,
+            }
+        });
+        let simulated = run(protocol, &SLOW, kernel, memory);
+        assert!(simulated.as_ref().is_ok_and(|simulated| simulated.cycles > 200_000), "{protocol}: {simulated:?}");
+    }
+}
+
+#[test]
+fn a_livelock_of_a_slow_machine_is_found_on_any_number_of_threads() {
+    let report = |threads: u32| {
+        let mut memory = HostMemory::default();
+        let flag = memory.alloc::<u32>(1);
+        let mut program = Once { kernels: vec![wait_forever(flag)], check: |_: &HostMemory| Ok(()) };
+        let protocol = registry::find("no-l1").unwrap();
+        let settings = Settings { threads, ..Settings::defaults(protocol) };
+        stuck(simulate_with(&config(&SLOW), protocol, settings, &mut program, memory))
+    };
+    let one = report(1);
+    assert!(one.contains("kernel wait is livelocked"), "{one}");
+    assert_eq!(report(3), one);
 }
 
 #[test]

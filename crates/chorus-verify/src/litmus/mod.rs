@@ -4,8 +4,10 @@
 //! work-group is beside a private cache of its own, and where the protocol reaches further than a module every
 //! [`placement`] is tried. The outcomes reached must be among those that the protocol's memory model allows. The
 //! telling outcome must have been reached where the protocol's machine should be able to produce it: a test that never
-//! shows a relaxation that is there says nothing about the others.
+//! shows a relaxation that is there says nothing about the others. What a protocol cannot show is declared
+//! ([`not_shown`]).
 
+mod not_shown;
 pub mod placement;
 mod suite;
 
@@ -81,6 +83,8 @@ pub struct LitmusResult {
     pub model: Model,
     /// The expectation of the telling outcome; nothing if the test has none for the model.
     pub expectation: Option<Expectation>,
+    /// The reason why the protocol never shows the telling outcome although it is expected, if one is declared.
+    pub declared_not_shown: Option<&'static str>,
     /// The outcomes that were reached.
     pub reached: BTreeSet<Outcome>,
     /// The outcomes that the model allows.
@@ -121,6 +125,21 @@ impl LitmusResult {
 
     /// Whether the telling outcome should have been reached and was not, although the search was complete.
     pub fn vacuous(&self) -> bool {
+        self.is_missing() && self.declared_not_shown.is_none()
+    }
+
+    /// The reason why the telling outcome was not reached, where the protocol declares that it cannot be.
+    pub fn not_shown(&self) -> Option<&'static str> {
+        self.declared_not_shown.filter(|_| self.is_missing())
+    }
+
+    /// Whether the telling outcome was reached although the protocol declares that it cannot be.
+    pub fn is_wrongly_declared(&self) -> bool {
+        self.declared_not_shown.is_some() && self.telling_reached()
+    }
+
+    /// Whether the search was complete, and the telling outcome, which the test expects, was not reached.
+    fn is_missing(&self) -> bool {
         let complete = !self.bounded && self.failure.is_none();
         complete && self.expectation == Some(Expectation::Reachable) && !self.telling_reached()
     }
@@ -130,16 +149,22 @@ impl LitmusResult {
         self.expectation == Some(Expectation::Forbidden) && self.telling_reached()
     }
 
-    /// Whether the search was complete, nothing forbidden was reached, and everything that must be was.
+    /// Whether the search was complete, nothing forbidden was reached, and everything that must be was. What is
+    /// declared as not shown must not be reached.
     pub fn passed(&self) -> bool {
-        !self.bounded && self.failure.is_none() && !self.vacuous() && !self.unexpected()
+        let is_sound = !self.bounded && self.failure.is_none() && !self.unexpected();
+        is_sound && !self.vacuous() && !self.is_wrongly_declared()
     }
 
     /// One line with the test, its telling outcome, the expectation and the result.
     pub fn summary(&self) -> String {
         let expected = self.expectation.map_or("", Expectation::text);
         let seen = if self.telling_reached() { "seen" } else { "never seen" };
-        let verdict = if self.passed() { "ok" } else { "FAIL" };
+        let verdict = match self.not_shown() {
+            Some(_) => "not shown",
+            None if self.passed() => "ok",
+            None => "FAIL",
+        };
         format!(
             "{:<22} {:<45} {expected:<12} {seen:<10} {:>2} of {:>2} allowed outcomes, {:>7} states  {verdict}",
             self.test.name(),
@@ -171,6 +196,13 @@ impl LitmusResult {
         if self.vacuous() {
             let _ = writeln!(text, "  vacuous: the outcome marked * must be reachable and was not reached");
         }
+        if let Some(reason) = self.not_shown() {
+            let _ = writeln!(text, "  not shown: {reason}");
+        }
+        if self.is_wrongly_declared() {
+            let _ = writeln!(text, "  wrongly declared: the outcome marked * was reached, and the protocol promises");
+            let _ = writeln!(text, "  that it is not: {}", self.declared_not_shown.unwrap_or_default());
+        }
         if let Some(chart) = &self.failure {
             let _ = write!(text, "\n{}", chart.to_text());
         }
@@ -189,6 +221,10 @@ impl LitmusResult {
     }
 }
 
+/// The most states that a test visits in one placement, unless told otherwise. Tests of three threads and three
+/// locations have tens of millions.
+pub const STATE_LIMIT: usize = 200_000_000;
+
 /// Runs a test on a protocol in every placement, beside cores whose stores are as `stores` says. `fault` indexes the
 /// protocol's faults. Numbers of states are summed over the placements, up to the first violation.
 pub fn run_litmus(
@@ -197,9 +233,20 @@ pub fn run_litmus(
     test: &SuiteTest,
     stores: Stores,
 ) -> Result<LitmusResult, NotRunnable> {
+    run_litmus_with(protocol, fault, test, stores, &Settings::with_states(STATE_LIMIT))
+}
+
+/// Runs a test like [`run_litmus`], with these settings of the search in each placement.
+pub fn run_litmus_with(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    test: &SuiteTest,
+    stores: Stores,
+    settings: &Settings,
+) -> Result<LitmusResult, NotRunnable> {
     let mut together: Option<LitmusResult> = None;
     for placement in Placement::all(protocol, &test.test.program) {
-        let result = run_placed(protocol, fault, test, stores, placement)?;
+        let result = run_placed(protocol, fault, test, stores, placement, settings)?;
         let sum = match together.take() {
             None => result,
             Some(mut earlier) => {
@@ -222,7 +269,7 @@ pub fn run_litmus(
     }
     match together {
         Some(result) => Ok(result),
-        None => run_placed(protocol, fault, test, stores, Placement::OneModule),
+        None => run_placed(protocol, fault, test, stores, Placement::OneModule, settings),
     }
 }
 
@@ -233,11 +280,12 @@ pub fn run_placed(
     test: &SuiteTest,
     stores: Stores,
     placement: Placement,
+    settings: &Settings,
 ) -> Result<LitmusResult, NotRunnable> {
     let config = MachineConfig { stores, ..MachineConfig::for_placed(&test.test.program, placement)? };
     let model = provided(protocol.model(), &config);
     let mut exploration = Exploration::new(protocol, fault, &config, OnForbidden::Collect);
-    let end = exploration.run(&Settings::default());
+    let end = exploration.run(settings);
     let reached = exploration.judge().reached().into_keys().collect();
     let (states, transitions, depth) = (exploration.states(), exploration.transitions(), exploration.depth());
     let bounded = matches!(end, End::Bounded(_));
@@ -245,13 +293,16 @@ pub fn run_placed(
         End::Violated(failure) => Some(Chart::of_failure(&mut exploration, &failure)),
         End::Exhausted | End::Bounded(_) => None,
     };
+    let expectation = test.expectation(model);
+    let is_expected = expectation == Some(Expectation::Reachable);
     Ok(LitmusResult {
         protocol: protocol.name(),
         fault: fault.and_then(|index| protocol.faults().get(usize::from(index))).map(|fault| fault.name),
         test: test.clone(),
         stores,
         model,
-        expectation: test.expectation(model),
+        expectation,
+        declared_not_shown: if is_expected { not_shown::reason(protocol, test) } else { None },
         reached,
         allowed: allowed(&test.test.program, model).map(|allowed| allowed.outcomes).unwrap_or_default(),
         states,

@@ -35,6 +35,22 @@ pub struct Comparison {
     pub beyond: Vec<Cell>,
 }
 
+/// The least share of the reachable cells that random steps must meet, in per cent. Below that, steps without a
+/// failure show too little to count as a pass. A million steps meet at least 95 per cent of any shipped protocol's
+/// cells.
+pub const ENOUGH_PERCENT: usize = 90;
+
+/// The fewest episodes of a pass. Small tables are soon met, and one machine with one program shows little all the
+/// same.
+pub const ENOUGH_EPISODES: u64 = 10;
+
+impl Comparison {
+    /// Whether enough of the reachable cells were met: [`ENOUGH_PERCENT`].
+    pub fn is_enough(&self) -> bool {
+        self.covered * 100 >= self.reachable * ENOUGH_PERCENT
+    }
+}
+
 impl Coverage {
     /// Counts an input that was consumed.
     #[inline]
@@ -113,4 +129,15 @@ impl Coverage {
 
 fn cell_name(title: &str, vocabulary: &'static Vocabulary, state: u8, event: u8) -> Cell {
     (title.to_owned(), vocabulary.states[usize::from(state)].name, vocabulary.events[usize::from(event)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nine_of_ten_reachable_cells_are_enough() {
+        let is_enough = |covered, reachable| Comparison { covered, reachable, ..Comparison::default() }.is_enough();
+        assert_eq!([(17, 19), (18, 20), (19, 19)].map(|(met, all)| is_enough(met, all)), [false, true, true]);
+    }
 }

@@ -103,7 +103,7 @@ fn draw_value(spec: &ParameterSpec, random: &mut Random) -> u64 {
         return least + u64::from(random.below(range as u32 + 1));
     }
     let drawn = match random.below(8) {
-        0 => spec.explored,
+        0 => spec.explored[0],
         1 | 2 => least + u64::from(random.below(5)),
         3 => least + u64::from(random.below(64)),
         4 | 5 => least + u64::from(random.below(512)),

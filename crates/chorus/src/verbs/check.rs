@@ -11,7 +11,8 @@ use chorus_verify::check::{
     CheckConfig, Verdict as Finding, check_with, configurations, find_configuration, quick_configurations,
 };
 use chorus_verify::faults::{Catch, caught, find_fault};
-use chorus_verify::settings::Settings;
+use chorus_verify::networks;
+use chorus_verify::settings::{STATE_LIMIT, Settings};
 use chorus_verify::shape::Shape;
 use clap::Args;
 use serde_json::json;
@@ -34,6 +35,7 @@ Examples:
   chorus check gpu-vi --replay 'gpu-vi+early-ack/smoke:w:i0.2,d0'
   chorus check gpu-vi --states 100000000 --fingerprints    a larger search, in less memory
   chorus check mesi --networks                     how few virtual networks are free of deadlock
+  chorus check smg --networks --states 1000000     the same, with a larger search
   chorus check --all                               every check of every protocol, as a page
   chorus check --all gpu-vi tc-weak --quick        a bounded part of them, of two protocols";
 
@@ -98,7 +100,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     };
     let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
     if arguments.networks {
-        return virtual_networks::run(protocol, svg, as_json, session);
+        let settings = arguments.search.settings(networks::STATE_LIMIT);
+        return virtual_networks::run(protocol, &settings, svg, as_json, session);
     }
     if let Some(replay) = &arguments.replay {
         return replays::run(replay, protocol, &session.registry.litmus_tests_of(protocol), svg, as_json, session);
@@ -112,7 +115,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         (None, None) if only_small => quick_configurations(protocol),
         (None, None) => configurations(protocol),
     };
-    let checked = check_all(protocol, fault, &configurations, &Settings::from(&arguments.search), session);
+    let checked = check_all(protocol, fault, &configurations, &arguments.search.settings(STATE_LIMIT), session);
     let passed = checked.iter().all(|checked| checked.report.passed());
     let is_single = arguments.config.is_some() || arguments.machine.is_some();
     let catch = match fault {

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 
 use chorus_litmus::test::Outcome;
 use chorus_proof::words::verdict;
+use chorus_protocol::registry::Protocol;
 use chorus_verify::chart::Chart;
 use chorus_verify::code::NotRunnable;
 use chorus_verify::config::Stores;
-use chorus_verify::litmus::{Expectation, LitmusResult, run_litmus};
+use chorus_verify::litmus::{Expectation, LitmusResult, STATE_LIMIT, run_litmus_with};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
+use super::arguments::JsonArgument;
+use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
 use crate::litmus_input::{self, LitmusInput, are_in_detail};
 use crate::output::{align_right, count, leave_out, table};
@@ -25,9 +27,10 @@ Examples:
   chorus litmus gpu-vi MP MP+fences        two tests, with every outcome
   chorus litmus tc-weak my-test.litmus     tests of a file, or of every file in a folder
   chorus litmus mesi --core blocking       beside cores that wait for their stores
-  chorus litmus no-coh --json
+  chorus litmus no-coh --json              one line of JSON for each test, as soon as it is known
 
-Threads of one CTA share a private cache; threads of different CTAs have one each.";
+Threads of one CTA share a private cache; threads of different CTAs have one each. A file with a mistake is named, and
+the others are run: the exit code is then 1 if a test failed, and 2 otherwise.";
 
 /// Arguments of `chorus litmus`.
 #[derive(Debug, Args)]
@@ -51,6 +54,8 @@ pub struct Arguments {
     #[arg(long, value_name = "KIND", default_value = "posted")]
     core: Core,
     #[command(flatten)]
+    search: SearchArguments,
+    #[command(flatten)]
     form: JsonArgument,
 }
 
@@ -72,57 +77,120 @@ impl From<Core> for Stores {
     }
 }
 
-/// The tests that cannot be run on the machine: name and reason.
-type NotRun = Vec<(String, NotRunnable)>;
+/// The version of the JSON lines that this verb prints.
+const LINES_VERSION: u32 = 2;
+
+/// The results of all tests so far.
+#[derive(Default)]
+struct Run {
+    results: Vec<LitmusResult>,
+    /// The tests that cannot be run on the machine: name and reason.
+    not_run: Vec<(String, NotRunnable)>,
+    /// Whether the reader of the results went away before the last test.
+    is_cut_short: bool,
+}
+
+impl Run {
+    /// Whether every test passed. If no test could be run, or the reader went away, not everything has been shown.
+    fn passed(&self) -> bool {
+        !self.is_cut_short && !self.results.is_empty() && self.results.iter().all(LitmusResult::passed)
+    }
+
+    fn passing(&self) -> usize {
+        self.results.iter().filter(|result| result.passed() && result.not_shown().is_none()).count()
+    }
+
+    fn not_shown(&self) -> usize {
+        self.results.iter().filter(|result| result.not_shown().is_some()).count()
+    }
+}
 
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocol = session.protocol(&arguments.protocol)?;
     let registry = session.registry;
     let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
-    if let Some(replay) = &arguments.replay {
-        let tests = litmus_input::read(registry, &arguments.tests, registry.litmus_tests_of(protocol))?.tests;
-        return replays::run(replay, protocol, &tests, svg, as_json, session);
-    }
     let fault = arguments.fault.as_deref().map(|name| super::check::fault(protocol, name)).transpose()?;
     let input = litmus_input::read(registry, &arguments.tests, registry.litmus_tests_of(protocol))?;
-    let activity = session.activity(Some(input.tests.len()));
-    let (mut results, mut not_run) = (Vec::new(), NotRun::new());
-    for test in &input.tests {
-        activity.begin(format!("{}: {}", test.name(), test.question()));
-        match run_litmus(protocol, fault, test, arguments.core.into()) {
-            Ok(result) => {
-                let (verdict, states) = (verdict(&result), count(result.states as u64));
-                activity.finish(&format!("{}: {verdict}, {states} states", test.name()));
-                results.push(result);
-            }
-            Err(reason) => {
-                activity.finish(&format!("{}: not run: {reason}", test.name()));
-                not_run.push((test.name().to_owned(), reason));
-            }
-        }
+    if let Some(replay) = &arguments.replay {
+        return replays::run(replay, protocol, &input.tests, svg, as_json, session);
     }
-    drop(activity);
-    // If no test could be run, nothing has been shown, and the verb does not pass.
-    let passed = !results.is_empty() && results.iter().all(LitmusResult::passed);
     if as_json {
-        session.output.json(&json!({
-            "schema_version": JSON_SCHEMA_VERSION,
-            "protocol": protocol.name(),
-            "fault": arguments.fault,
-            "memory_model": protocol.model().name(),
-            "passed": passed,
-            "tests": results.iter().map(to_json).collect::<Vec<_>>(),
-            "unsupported": unsupported_json(&input, &not_run),
-        }))?;
+        input.bad_files.iter().try_for_each(|bad| record("bad file", bad.to_json(), session))?;
+        input.unsupported_json().into_iter().try_for_each(|test| record("not run", test, session))?;
+    }
+    let run = run_all(protocol, fault, &input, arguments, session)?;
+    if as_json {
+        record("summary", summary(protocol, arguments, &run, &input), session)?;
     } else {
         let model = format!("{}: {}\n", protocol.title(), protocol.model().name());
         session.output.line(&model)?;
-        print(&results, are_in_detail(&arguments.tests, results.len()), session)?;
-        print_unsupported(&input, &not_run, session)?;
+        print(&run, are_in_detail(&arguments.tests, run.results.len()), session)?;
+        print_unsupported(&input, &run, session)?;
     }
-    let drawn = results.iter().find_map(|result| result.failure.as_ref()).map(Chart::to_svg);
+    let drawn = run.results.iter().find_map(|result| result.failure.as_ref()).map(Chart::to_svg);
     replays::write_first(svg, drawn, as_json, session)?;
-    Ok(Verdict::of(passed))
+    Ok(input.verdict(run.passed()))
+}
+
+/// Runs one test after the other. As JSON, each result is printed as soon as it is known. The run ends early if nobody
+/// reads them any more.
+fn run_all(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    input: &LitmusInput,
+    arguments: &Arguments,
+    session: &mut Session,
+) -> Result<Run, Failure> {
+    let as_json = arguments.form.json;
+    let settings = arguments.search.settings(STATE_LIMIT);
+    let activity = session.activity(Some(input.tests.len()));
+    let mut run = Run::default();
+    for test in &input.tests {
+        run.is_cut_short = session.output.is_closed();
+        if run.is_cut_short {
+            break;
+        }
+        activity.begin(format!("{}: {}", test.name(), test.question()));
+        let mut tell = |kind: &str, value: Value| match as_json {
+            true => activity.aside(|| record(kind, value, session)),
+            false => Ok(()),
+        };
+        match run_litmus_with(protocol, fault, test, arguments.core.into(), &settings) {
+            Ok(result) => {
+                let (verdict, states) = (verdict(&result), count(result.states as u64));
+                activity.finish(&format!("{}: {verdict}, {states} states", test.name()));
+                tell("test", to_json(&result))?;
+                run.results.push(result);
+            }
+            Err(reason) => {
+                activity.finish(&format!("{}: not run: {reason}", test.name()));
+                tell("not run", json!({ "name": test.name(), "reason": reason.to_string() }))?;
+                run.not_run.push((test.name().to_owned(), reason));
+            }
+        }
+    }
+    Ok(run)
+}
+
+/// Prints one line of JSON: an object with its kind.
+fn record(kind: &str, mut value: Value, session: &mut Session) -> Result<(), Failure> {
+    value["schema_version"] = LINES_VERSION.into();
+    value["kind"] = kind.into();
+    session.output.json_line(&value)
+}
+
+fn summary(protocol: &dyn Protocol, arguments: &Arguments, run: &Run, input: &LitmusInput) -> Value {
+    json!({
+        "protocol": protocol.name(),
+        "fault": arguments.fault,
+        "memory_model": protocol.model().name(),
+        "passed": run.passed() && input.bad_files.is_empty(),
+        "tests": run.results.len(),
+        "passing": run.passing(),
+        "not_shown": run.not_shown(),
+        "not_run": run.not_run.len() + input.unsupported.len(),
+        "bad_files": input.bad_files.len(),
+    })
 }
 
 fn expectation(result: &LitmusResult) -> &'static str {
@@ -136,6 +204,8 @@ fn to_json(result: &LitmusResult) -> Value {
     };
     let forbidden: BTreeSet<Outcome> = result.forbidden_reached().cloned().collect();
     json!({
+        "protocol": result.protocol,
+        "fault": result.fault,
         "name": test.name,
         "question": result.test.question(),
         "program": test.program.to_string(),
@@ -147,6 +217,7 @@ fn to_json(result: &LitmusResult) -> Value {
         "allowed": outcomes(&result.allowed),
         "forbidden_reached": outcomes(&forbidden),
         "vacuous": result.vacuous(),
+        "not_shown": result.not_shown(),
         "bounded": result.bounded,
         "states": result.states,
         "transitions": result.transitions,
@@ -157,12 +228,8 @@ fn to_json(result: &LitmusResult) -> Value {
     })
 }
 
-fn unsupported_json(input: &LitmusInput, not_run: &NotRun) -> Vec<Value> {
-    let not_run = not_run.iter().map(|(name, reason)| json!({ "name": name, "reason": reason.to_string() }));
-    input.unsupported_json().into_iter().chain(not_run).collect()
-}
-
-fn print(results: &[LitmusResult], in_detail: bool, session: &mut Session) -> Result<(), Failure> {
+fn print(run: &Run, in_detail: bool, session: &mut Session) -> Result<(), Failure> {
+    let results = &run.results;
     let mut table = table([
         "test",
         "states",
@@ -197,15 +264,31 @@ fn print(results: &[LitmusResult], in_detail: bool, session: &mut Session) -> Re
         session.output.line("")?;
         session.output.print(&result.to_text())?;
     }
-    let passed = results.iter().filter(|result| result.passed()).count();
-    session.output.line(&format!("\n{passed} of {} tests pass", results.len()))
+    print_not_shown(results, session)?;
+    let not_shown = match run.not_shown() {
+        0 => String::new(),
+        count => format!(", {count} not shown"),
+    };
+    session.output.line(&format!("\n{} of {} tests pass{not_shown}", run.passing(), results.len()))
+}
+
+/// Prints the tests whose relaxation the protocol cannot show, with the reason.
+fn print_not_shown(results: &[LitmusResult], session: &mut Session) -> Result<(), Failure> {
+    let reasons: BTreeSet<&str> = results.iter().filter_map(LitmusResult::not_shown).collect();
+    for reason in reasons {
+        let tests = results.iter().filter(|result| result.not_shown() == Some(reason));
+        let names: Vec<&str> = tests.map(|result| result.test.name()).collect();
+        session.output.line("")?;
+        session.output.paragraph(&format!("not shown: {}: {reason}", names.join(", ")))?;
+    }
+    Ok(())
 }
 
 /// Prints how many tests were not run, for each reason.
-fn print_unsupported(input: &LitmusInput, not_run: &NotRun, session: &mut Session) -> Result<(), Failure> {
+fn print_unsupported(input: &LitmusInput, run: &Run, session: &mut Session) -> Result<(), Failure> {
     input.print_unsupported(session)?;
-    for (name, reason) in not_run {
+    for (name, reason) in &run.not_run {
         session.output.line(&format!("{name} not run: {reason}"))?;
     }
-    Ok(())
+    input.print_bad_files(session)
 }

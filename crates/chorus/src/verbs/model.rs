@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
-use crate::litmus_input::{self, LitmusInput, are_in_detail};
+use crate::litmus_input::{self, BadFile, LitmusInput, are_in_detail};
 use crate::output::table;
 use crate::session::Session;
 
@@ -90,11 +90,13 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             "meaning": model.meaning(),
             "tests": judged.iter().map(Judged::to_json).collect::<Vec<_>>(),
             "unsupported": input.unsupported_json(),
+            "bad_files": input.bad_files.iter().map(BadFile::to_json).collect::<Vec<_>>(),
         }))?;
     } else {
         print(model, &judged, &input, are_in_detail(&arguments.tests, judged.len()), session)?;
+        input.print_bad_files(session)?;
     }
-    Ok(Verdict::Good)
+    Ok(input.verdict(true))
 }
 
 fn list(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {

@@ -1,6 +1,6 @@
 //! The extent and the means of an exhaustive search, on the command line.
 
-use chorus_verify::settings::{Orders, Reduction, STATE_LIMIT, Settings, Storage};
+use chorus_verify::settings::{Orders, Reduction, Settings, Storage};
 use clap::Args;
 
 use super::arguments::whole;
@@ -9,9 +9,10 @@ use super::arguments::whole;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub struct SearchArguments {
-    /// Most states of one search. A search that meets this bound does not pass.
-    #[arg(long, value_name = "N", default_value_t = STATE_LIMIT as u64, value_parser = whole)]
-    states: u64,
+    /// Most states of one search; by default 20,000,000 for a configuration, 200,000,000 for a litmus test, and 400,000
+    /// with `--networks`. A search that meets this bound does not pass.
+    #[arg(long, value_name = "N", value_parser = whole)]
+    states: Option<u64>,
     /// Most memory of one search, in MiB; by default three quarters of the memory that is available.
     #[arg(long, value_name = "MIB", value_parser = whole)]
     memory: Option<u64>,
@@ -30,17 +31,33 @@ pub struct SearchArguments {
     no_reduction: bool,
 }
 
-impl From<&SearchArguments> for Settings {
-    fn from(arguments: &SearchArguments) -> Settings {
+impl SearchArguments {
+    /// The settings of a search that visits at most `states` states unless the arguments say otherwise.
+    pub fn settings(&self, states: usize) -> Settings {
         Settings {
-            reduction: if arguments.no_symmetry { Reduction::None } else { Reduction::Full },
-            orders: if arguments.no_reduction { Orders::All } else { Orders::Reduced },
-            storage: if arguments.fingerprints { Storage::Fingerprints } else { Storage::Exact },
-            states: usize::try_from(arguments.states).unwrap_or(usize::MAX),
-            bytes: arguments
+            reduction: if self.no_symmetry { Reduction::None } else { Reduction::Full },
+            orders: if self.no_reduction { Orders::All } else { Orders::Reduced },
+            storage: if self.fingerprints { Storage::Fingerprints } else { Storage::Exact },
+            states: self.states.map_or(states, |states| usize::try_from(states).unwrap_or(usize::MAX)),
+            bytes: self
                 .memory
                 .map(|mebibytes| usize::try_from(mebibytes.saturating_mul(1 << 20)).unwrap_or(usize::MAX)),
-            threads: arguments.threads.map(usize::from),
+            threads: self.threads.map(usize::from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chorus_verify::settings::STATE_LIMIT;
+    use chorus_verify::{litmus, networks};
+
+    #[test]
+    fn the_help_names_the_bounds_that_hold() {
+        let grouped = chorus_proof::words::count;
+        let help = include_str!("search.rs").split("states: Option<u64>").next().unwrap_or_default().to_owned();
+        for limit in [STATE_LIMIT, litmus::STATE_LIMIT, networks::STATE_LIMIT] {
+            assert!(help.contains(&grouped(limit as u64)), "{limit}");
         }
     }
 }

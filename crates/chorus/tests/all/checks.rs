@@ -1,6 +1,9 @@
 //! The verbs `chorus check`, `chorus litmus` and `chorus table`.
 
-use crate::chorus::chorus;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use crate::chorus::{chorus, command};
 
 #[test]
 fn a_sound_protocol_passes_the_smallest_configurations() {
@@ -44,12 +47,41 @@ fn litmus_tests_are_chosen_in_any_case_and_shown_with_every_outcome() {
 
 #[test]
 fn litmus_json_has_the_outcomes_reached_and_allowed() {
-    let json = chorus("litmus no-coh MP+fences --json").expect_code(0).json();
-    let test = &json["tests"][0];
-    assert_eq!(test["name"], "MP+fences");
+    let lines = chorus("litmus no-coh MP+fences --json").expect_code(0).json_lines();
+    let [test, summary] = lines.as_slice() else { panic!("{lines:?}") };
+    assert_eq!((&test["kind"], &test["name"]), (&"test".into(), &"MP+fences".into()));
+    assert_eq!((&summary["kind"], &summary["passed"], &summary["tests"]), (&"summary".into(), &true.into(), &1.into()));
     assert_eq!(test["telling_outcome_reached"], true, "stale copies survive fences without coherence");
     assert!(test["reached"].as_array().is_some_and(|outcomes| outcomes.len() == 4));
     assert_eq!(test["forbidden_reached"], serde_json::json!([]));
+}
+
+#[test]
+fn what_a_protocol_cannot_show_is_told_with_its_reason_and_is_no_failure() {
+    let ended = chorus("litmus hmg WRC MP").expect_code(0);
+    for part in ["not shown: WRC: strong accesses meet at the home of their line", "1 of 2 tests pass, 1 not shown"] {
+        assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
+    }
+    let lines = chorus("litmus hmg WRC --json").expect_code(0).json_lines();
+    assert_eq!((&lines[0]["verdict"], &lines[0]["vacuous"]), (&"not shown".into(), &false.into()));
+    assert!(lines[0]["not_shown"].as_str().is_some_and(|reason| reason.contains("home")), "{}", lines[0]);
+    assert_eq!((&lines[1]["passing"], &lines[1]["not_shown"]), (&0.into(), &1.into()));
+}
+
+/// The first record is there while the second test, which takes much longer, still runs. After that nobody reads.
+#[test]
+fn a_litmus_test_is_told_as_soon_as_it_is_known_and_the_run_ends_with_its_reader() {
+    let mut command = command("litmus gpu-vi CoRR MP --json --no-progress");
+    command.args(["IRIW+ra"; 50]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout is a pipe")).lines();
+    let first = lines.next().expect("a line").expect("text");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&first).expect("JSON")["name"], "CoRR");
+    assert!(child.try_wait().expect("the child can be asked").is_none(), "the run has ended already");
+    drop(lines);
+    let mut stderr = String::new();
+    child.stderr.take().expect("stderr is a pipe").read_to_string(&mut stderr).expect("stderr is text");
+    assert_eq!((child.wait().expect("the binary ends").code(), stderr.as_str()), (Some(1), ""));
 }
 
 #[test]

@@ -36,6 +36,13 @@ impl Ended {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in stdout: {}", self.stdout))
     }
+
+    /// Reads every line of stdout as JSON.
+    #[track_caller]
+    pub fn json_lines(&self) -> Vec<Value> {
+        let read = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in line: {line}"));
+        self.stdout.lines().map(read).collect()
+    }
 }
 
 /// The binary with `arguments`, which are separated by spaces.

@@ -57,6 +57,36 @@ fn a_mistake_in_a_file_is_named_with_line_and_column() {
 }
 
 #[test]
+fn a_bad_file_does_not_silence_the_others() {
+    let folder = Directory::new();
+    folder.file("a.litmus", &BROKEN_FENCE.replace("fence.sc.gpu ", "fence.strong "));
+    folder.file("b.litmus", BROKEN_FENCE);
+    let path = folder.join("");
+    let path = path.display();
+    for (verb, counted) in [("litmus no-coh", "1 of 1 tests pass"), ("model ptx", "1 test\n")] {
+        let ended = chorus(&format!("{verb} {path} --no-progress")).expect_code(2);
+        let ended = ended.expect_error(&["a.litmus:6:", "strong", "accepted"]);
+        for part in ["one-sided", counted, "1 file could not be used"] {
+            assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
+        }
+    }
+    let lines = chorus(&format!("litmus no-coh {path} --json")).expect_code(2).json_lines();
+    let kinds: Vec<_> = lines.iter().filter_map(|line| line["kind"].as_str()).collect();
+    assert_eq!(kinds, ["bad file", "test", "summary"]);
+    assert_eq!((&lines[0]["line"], &lines[1]["verdict"]), (&6.into(), &"pass".into()));
+    assert_eq!((&lines[2]["passed"], &lines[2]["bad_files"]), (&false.into(), &1.into()));
+}
+
+#[test]
+fn a_test_that_fails_counts_more_than_a_bad_file() {
+    let folder = Directory::new();
+    let bad = folder.file("bad.litmus", "nothing of the kind");
+    let bad = bad.display();
+    chorus(&format!("litmus gpu-vi {bad} MP+fences --fault lost-invalidation")).expect_code(1);
+    chorus(&format!("litmus gpu-vi {bad} {bad}")).expect_code(2).expect_error(&["bad.litmus:1:"]);
+}
+
+#[test]
 fn files_and_folders_that_are_not_there_are_named() {
     chorus("litmus gpu-vi missing.litmus").expect_code(2).expect_error(&["cannot read missing.litmus"]);
     let folder = Directory::new();
@@ -76,8 +106,9 @@ fn models_are_listed_and_unknown_ones_refused() {
 
 #[test]
 fn cores_that_wait_for_their_stores_see_sequential_consistency() {
-    let json = chorus("litmus mesi MP SB 2+2W --core blocking --json").expect_code(0).json();
-    for test in json["tests"].as_array().expect("a list") {
+    let lines = chorus("litmus mesi MP SB 2+2W --core blocking --json").expect_code(0).json_lines();
+    assert_eq!(lines.len(), 4);
+    for test in &lines[..3] {
         assert_eq!((&test["model"], &test["telling_outcome_reached"]), (&"sc".into(), &false.into()), "{test}");
     }
 }

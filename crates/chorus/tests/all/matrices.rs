@@ -203,3 +203,28 @@ fn a_comparison_without_time_shows_what_there_is() {
     assert!(ended.stderr.contains("1 runs are still open"), "{}", ended.stderr);
     assert!(directory.join("out/comparison.html").is_file());
 }
+
+/// Bind-mounts a directory read-only in a mount namespace of its own, and runs a command there.
+const READ_ONLY: &str =
+    "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\" && cd \"$1\" && shift && exec \"$@\"";
+
+#[test]
+fn an_export_reads_a_disk_that_cannot_be_written() {
+    let directory = Directory::new();
+    let (small, out) = (experiment(&directory, 1), directory.join("o%ut"));
+    chorus(&format!("reproduce {} --out {}", small.display(), out.display())).expect_code(0);
+    let expected = chorus(&format!("export {}", out.display())).expect_code(0).stdout;
+    let there = |program: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-ec", READ_ONLY, "sh"]).arg(&out).args(program);
+        command.output().map(|output| (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()))
+    };
+    // Where namespaces are not allowed, a disk cannot be made read-only.
+    if !there(&["true"]).is_ok_and(|(code, _)| code == Some(0)) {
+        println!("skipped: no mount namespaces here");
+        return;
+    }
+    assert!(there(&["touch", "new"]).is_ok_and(|(code, _)| code == Some(1)), "the disk can be written");
+    let exported = there(&[env!("CARGO_BIN_EXE_chorus"), "export", "."]).expect("the command runs");
+    assert_eq!(exported, (Some(0), expected));
+}

@@ -78,7 +78,7 @@ fn lists_are_json_too() {
 #[test]
 fn lists_and_tables_fit_80_columns_where_there_is_no_terminal() {
     let verbs = ["list", "list workloads --long", "explain tc", "explain stn", "explain tc-strong", "model"];
-    let longer = ["check no-l1 --smoke --no-progress", "torture no-l1 --steps 1000"];
+    let longer = ["check no-l1 --smoke --no-progress", "torture no-l1 --steps 200000"];
     for arguments in verbs.into_iter().chain(longer) {
         let text = chorus(arguments).expect_code(0).stdout;
         let table = text.lines().take_while(|line| !line.contains("pairs that"));

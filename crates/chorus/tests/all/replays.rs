@@ -16,10 +16,10 @@ fn a_violation_prints_the_string_that_replays_it() {
 
 #[test]
 fn a_litmus_test_prints_the_string_that_replays_it() {
-    let json = chorus("litmus gpu-vi MP+fences --fault lost-invalidation --json").expect_code(1).json();
-    let replay = json["tests"][0]["replay"].as_str().expect("a replay").to_owned();
+    let lines = chorus("litmus gpu-vi MP+fences --fault lost-invalidation --json").expect_code(1).json_lines();
+    let replay = lines[0]["replay"].as_str().expect("a replay").to_owned();
     let again = chorus(&format!("litmus gpu-vi --json --replay {replay}")).expect_code(1).json();
-    assert_eq!(again["chart"], json["tests"][0]["chart"]);
+    assert_eq!(again["chart"], lines[0]["chart"]);
 }
 
 #[test]
@@ -78,4 +78,14 @@ fn the_smallest_number_of_networks_is_found_with_the_deadlock_of_one_fewer() {
     let replay = stuck.and_then(|attempt| attempt["replay"].as_str()).expect("a replay of three networks");
     let ended = chorus(&format!("check gpu-vi --replay {replay}")).expect_code(1);
     assert!(ended.stdout.contains("deadlock"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_search_for_networks_respects_its_bounds() {
+    let ended = chorus("check no-l1 --networks --states 10").expect_code(1);
+    for part in ["bounded", "which are not shown to be free of deadlock", "since the bound of 10 states was met"] {
+        assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
+    }
+    let ended = chorus("check no-l1 --networks --memory 0").expect_code(1);
+    assert!(ended.stdout.contains("the bound of 0 MiB of memory was met"), "{}", ended.stdout);
 }

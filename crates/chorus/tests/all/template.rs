@@ -59,7 +59,7 @@ fn the_crate_that_new_writes_builds_passes_its_tests_and_does_what_its_readme_sa
     let (replay, _) = replay.unwrap_or_else(|| panic!("no replay in {}", broken.stdout));
     chorus(&format!("check mine --replay {replay}")).expect_code(1);
     chorus("litmus mine MINE").expect_code(0);
-    chorus("torture mine --steps 20000").expect_code(0);
+    chorus("torture mine --steps 200000").expect_code(0);
     chorus("table mine").expect_code(0);
     let run = chorus("run --system mine --protocol mine --workload mine --set workload.elements=8KiB --json");
     assert_eq!(run.expect_code(0).json()["sizes"]["elements"], 8192);

@@ -4,12 +4,33 @@ use crate::chorus::chorus;
 
 #[test]
 fn a_sound_protocol_passes_and_its_coverage_is_told() {
-    let json = chorus("torture no-l1 --steps 50000 --json").expect_code(0).json();
+    let json = chorus("torture no-l1 --steps 200000 --json").expect_code(0).json();
     let report = &json["protocols"][0];
     assert_eq!((&json["passed"], &report["failure"]), (&true.into(), &serde_json::Value::Null));
-    assert!(report["steps"].as_u64().is_some_and(|steps| steps >= 50_000));
+    assert_eq!(report["verdict"], "pass");
+    assert!(report["steps"].as_u64().is_some_and(|steps| steps >= 200_000));
     let (covered, reachable) = (report["coverage"]["covered"].as_u64(), report["coverage"]["reachable"].as_u64());
     assert!(covered.is_some_and(|covered| covered > 0) && covered <= reachable, "{covered:?} of {reachable:?}");
+}
+
+#[test]
+fn a_few_steps_are_not_enough_for_a_pass() {
+    // The whole table of the first is met in one episode, that of the second is not.
+    for protocol in ["no-l1", "mesi"] {
+        let ended = chorus(&format!("torture {protocol} --steps 1")).expect_code(1);
+        assert!(ended.stdout.contains(&format!("{protocol}: not enough: ")), "{}", ended.stdout);
+        assert!(ended.stdout.contains("a pass needs 90 %"), "{}", ended.stdout);
+    }
+    let json = chorus("torture no-l1 --steps 1 --json").expect_code(1).json();
+    let report = &json["protocols"][0];
+    assert_eq!((&json["passed"], &report["passed"]), (&false.into(), &false.into()));
+    assert_eq!((&report["verdict"], &report["failure"]), (&"not enough".into(), &serde_json::Value::Null));
+}
+
+#[test]
+fn a_single_episode_claims_no_pass() {
+    let json = chorus("torture no-l1 --episode 3 --json").expect_code(0).json();
+    assert_eq!(json["protocols"][0]["verdict"], "no failure");
 }
 
 #[test]

@@ -196,7 +196,7 @@ pub const SCOPED: Declaration = Declaration {
     summary: "",
     citation: "",
     model: MemoryModel::Ptx,
-    promises: &[Promise::Progress, Promise::Communication],
+    promises: &[Promise::Progress, Promise::MultiCopyAtomicity, Promise::Communication],
     virtual_networks: NETWORKS,
     delivery: Delivery::InOrder,
     counters: Counters::None,
@@ -210,8 +210,10 @@ pub const SCOPED: Declaration = Declaration {
 };
 
 /// The common part of the declarations of protocols with directories.
-pub const TRACKING: Declaration =
-    Declaration { promises: &[Promise::Tracking, Promise::Progress, Promise::Communication], ..SCOPED };
+pub const TRACKING: Declaration = Declaration {
+    promises: &[Promise::Tracking, Promise::Progress, Promise::MultiCopyAtomicity, Promise::Communication],
+    ..SCOPED
+};
 
 /// The declaration [`TRACKING`] with parameters for options that the HMG paper leaves open.
 pub const WITH_DIRECTORIES: Declaration = Declaration { parameters: &DIRECTORY_PARAMETERS, ..TRACKING };
