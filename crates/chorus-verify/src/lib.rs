@@ -11,6 +11,7 @@
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] runs litmus tests and compares.
 //! - [`check`] has the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules,
 //!   [`heterogeneous`] those with CPU cores; [`faults`] shows that seeded faults are caught.
+//! - [`elision`] explores the Chiplet Coherence Table together with the L2s that it commands.
 //! - [`observe`] shows every move; [`starvation`] finds cycles of moves in which a load is never answered.
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
 //! - [`chart`] draws the shortest path to a violation, [`replay`] walks it again; [`table`] is the transition table
@@ -23,6 +24,7 @@ pub mod check;
 pub mod code;
 pub mod config;
 mod directory_table;
+pub mod elision;
 mod examine;
 mod expand;
 pub mod explore;
