@@ -31,27 +31,27 @@ pub type Needs = Vec<Vec<Need>>;
 /// A reason why the paper's table asks for more than the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
+    /// The kernel declares nothing.
+    Undeclared,
     /// A row has one state for all lines of its data structure.
     Row,
     /// Figure 6 does not know the homes of lines, at which this protocol's L2s need no command.
     Home,
     /// A row or a declaration has no room, so that several data structures are treated as one or given up.
     Capacity,
-    /// The kernel declares nothing.
-    Undeclared,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 4] = [Reason::Row, Reason::Home, Reason::Capacity, Reason::Undeclared];
+    pub const ALL: [Reason; 4] = [Reason::Undeclared, Reason::Row, Reason::Home, Reason::Capacity];
 
     /// The reason in a word.
     pub fn name(self) -> &'static str {
         match self {
+            Reason::Undeclared => "undeclared",
             Reason::Row => "row",
             Reason::Home => "home",
             Reason::Capacity => "capacity",
-            Reason::Undeclared => "undeclared",
         }
     }
 }
@@ -134,13 +134,13 @@ impl Account {
     pub fn reason(&self, rules: &Rules, kernel: &Kernel, chiplet: usize, line: usize, asked: Need) -> Option<Reason> {
         let by_rows = |view| rules.whole_or_not(self.by_rows(rules, view, kernel))[chiplet][line];
         Reason::ALL.into_iter().find(|reason| match reason {
+            Reason::Undeclared => !kernel.is_declared,
             Reason::Row => by_rows(View::Values) >= asked,
             Reason::Home => by_rows(View::Table) >= asked,
             Reason::Capacity => {
                 let has_room = rules.size.limits.per_kernel >= rules.size.structures;
                 !has_room && self.0[chiplet].iter().any(|held| held.touched)
             }
-            Reason::Undeclared => !kernel.is_declared,
         })
     }
 

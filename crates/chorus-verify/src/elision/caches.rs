@@ -1,16 +1,16 @@
 //! The caches that kernels run on: the protocol's controllers, in every order of their work.
 //!
 //! Every stream has a thread beside the private cache of each chiplet. At a launch its threads give their chiplet's L2
-//! the commands of the command processor. When all have been carried out, the private caches begin the kernel. Each
-//! thread then makes some of the accesses that its chiplet declared, in the order of lines, and ends the kernel. Loads
-//! must return what was written last. A thread that is not needed in a place has that place answered from the start, so
-//! that a state alone says what is left to do.
+//! the commands of the command processor. When all have been carried out, each thread makes some or all of the accesses
+//! that its chiplet declared, in the order of lines, and ends the kernel. Its private cache then begins the next one at
+//! once: nobody could see copies that it kept until then. Loads must return what was written last. A thread that is not
+//! needed in a place has that place answered from the start, so that a state alone says what is left to do.
 
 use std::ops::Range;
 
 use chorus_protocol::access::{Order, Scope};
-use chorus_protocol::address::LineAddr;
-use chorus_protocol::registry::{DirectoryShape, Protocol};
+use chorus_protocol::address::{AgentId, LineAddr, Role, Topology};
+use chorus_protocol::registry::{Commands, DirectoryShape, Protocol};
 
 use super::account::{Need, Needs};
 use super::history::{Declared, Kernel, Size};
@@ -67,7 +67,8 @@ impl Caches {
         evictions: Evictions,
     ) -> Caches {
         let (lines, home_shift, modules) = layout(size, homes);
-        let places = places(size);
+        let by_ranges = protocol.declaration().commands == Commands::TableOfRanges;
+        let places = places(size, by_ranges);
         let last = lines.iter().copied().max().unwrap_or(0);
         let threads = (0..=size.streams).flat_map(|stream| (0..modules).map(move |module| (stream, module)));
         let wave = |stream: usize, module: u16| {
@@ -93,7 +94,7 @@ impl Caches {
     }
 
     /// The machine's topology.
-    pub fn topology(&self) -> chorus_protocol::address::Topology {
+    pub fn topology(&self) -> Topology {
         self.machine.config().topology
     }
 
@@ -152,8 +153,7 @@ impl Caches {
                 Place::Command { need, line: None } => {
                     needs.get(module).is_some_and(|lines| lines[0] == need && need == Need::WriteBack)
                 }
-                Place::Command { line: Some(_), .. } | Place::Store { .. } | Place::End => false,
-                Place::Begin => homes.contains(&module),
+                Place::Command { line: Some(_), .. } | Place::Store { .. } | Place::End | Place::Begin => false,
                 Place::Load { line, .. } => homes[line] == module,
             };
             self.leave(&mut moment, self.thread(self.size.streams, module), is_left);
@@ -169,14 +169,29 @@ impl Caches {
         }
     }
 
-    /// Whether a stream has nothing left to do.
-    pub fn is_over(&self, moment: &Moment, stream: usize) -> bool {
+    fn is_over(&self, moment: &Moment, stream: usize) -> bool {
         self.places_left(moment, stream, |_| true).next().is_none()
     }
 
-    /// Whether everything of every stream is done.
-    pub fn all_over(&self, moment: &Moment) -> bool {
-        (0..=self.size.streams).all(|stream| self.is_over(moment, stream))
+    /// The streams that have nothing left to do, as a bit for each. What happens in the end counts as a stream, and the
+    /// commands of all streams count as one more.
+    pub fn over(&self, moment: &Moment) -> u8 {
+        let is_command = |place| matches!(place, Place::Command { .. });
+        let all = 0..=self.size.streams;
+        let commands_left = all.clone().any(|stream| self.places_left(moment, stream, is_command).next().is_some());
+        let streams = all.fold(0, |set, stream| set | u8::from(self.is_over(moment, stream)) << stream);
+        streams | u8::from(!commands_left) << (self.size.streams + 1)
+    }
+
+    /// The bits of a stream, and of all commands: the table takes what it has ordered for done, so that no launch is
+    /// planned before.
+    pub fn one_stream(&self, stream: usize) -> u8 {
+        1 << stream | 1 << (self.size.streams + 1)
+    }
+
+    /// The bits of all streams.
+    pub fn all_streams(&self) -> u8 {
+        (1 << (self.size.streams + 2)) - 1
     }
 
     /// The places of a stream's threads that are not answered.
@@ -198,22 +213,40 @@ impl Caches {
         Progress::unpack(moment[self.words() + self.machine.ops_at + thread * self.machine.slots + slot])
     }
 
-    /// The moments that one move leads to.
+    /// The moments that one move leads to. Where a move commutes with all others, it alone is made (a persistent set).
     pub fn next(&mut self, moment: &Moment) -> Result<Vec<Moment>, Wrong> {
+        let state = moment[self.words()..].to_vec();
+        let mut deliveries = Vec::new();
+        self.machine.deliveries(&state, &mut deliveries);
+        let commuting = deliveries.iter().copied().filter(|delivery| self.commutes(&state, delivery));
+        for delivery in commuting.collect::<Vec<_>>() {
+            let after = self.make(vec![(moment.clone(), delivery)])?;
+            if !after.is_empty() {
+                return Ok(after);
+            }
+        }
         let mut moves: Vec<(Moment, Action)> = Vec::new();
         for stream in 0..=self.size.streams {
             self.issues(moment, stream, &mut moves);
         }
-        let state = moment[self.words()..].to_vec();
-        let mut others = Vec::new();
-        self.machine.deliveries(&state, &mut others);
-        if let Some(independent) = self.machine.independent(&state, &others) {
-            moves.clear();
-            others = vec![independent];
-        } else {
-            self.machine.evictions(&state, &mut others);
+        if let Some(alone) = self.moves_of_one(&moves) {
+            let after = self.make(alone)?;
+            if !after.is_empty() {
+                return Ok(after);
+            }
         }
+        let mut others = deliveries;
+        self.machine.evictions(&state, &mut others);
         moves.extend(others.into_iter().map(|action| (moment.clone(), action)));
+        let all = self.make(moves)?;
+        if all.is_empty() && self.over(moment) != self.all_streams() {
+            return Err(format!("nothing can move: {}", self.machine.waiting(&state)));
+        }
+        Ok(all)
+    }
+
+    /// Makes moves, each from a moment of its own.
+    fn make(&mut self, moves: Vec<(Moment, Action)>) -> Result<Vec<Moment>, Wrong> {
         let mut all = Vec::new();
         for (before, action) in moves {
             let mut after: State = before[self.words()..].to_vec();
@@ -223,10 +256,40 @@ impl Caches {
                 all.push(after);
             }
         }
-        if all.is_empty() && !self.all_over(moment) {
-            return Err(format!("nothing can move: {}", self.machine.waiting(&state)));
-        }
         Ok(all)
+    }
+
+    /// Whether a delivery commutes with every other move. Memory hears only its bank, in order. A private cache hears
+    /// only its own L2, and its one thread waits for the answer.
+    fn commutes(&self, state: &State, delivery: &Action) -> bool {
+        let Action::Deliver { position } = delivery else { return false };
+        let message = self.machine.nodes().message(self.machine.network(state)[usize::from(*position)]);
+        match self.topology().role(message.dst).0 {
+            Role::Memory => true,
+            Role::L1 => self.size.streams == 1,
+            Role::L2 => self.machine.independent(state, &[*delivery]).is_some(),
+            Role::L3 | Role::Tu => false,
+        }
+    }
+
+    /// The moves of one thread that concern its private cache alone. What it sends can still arrive at any time, so that
+    /// nothing depends on when it is issued. Threads of several streams share private caches and disturb each other.
+    fn moves_of_one(&self, moves: &[(Moment, Action)]) -> Option<Vec<(Moment, Action)>> {
+        if self.size.streams > 1 {
+            return None;
+        }
+        let thread_of = |action: &Action| match *action {
+            Action::Issue { thread, .. } => Some(usize::from(thread)),
+            Action::Deliver { .. } | Action::Evict { .. } | Action::Time(_) => None,
+        };
+        let commands = |moment: &Moment, thread: usize| {
+            let mut places = self.places.iter().enumerate();
+            let waits = |slot| !matches!(self.progress(moment, thread, slot), Progress::Answered(..));
+            places.any(|(slot, place)| matches!(place, Place::Command { .. }) && waits(slot))
+        };
+        let first =
+            moves.iter().find_map(|(moment, action)| thread_of(action).filter(|&thread| !commands(moment, thread)))?;
+        Some(moves.iter().filter(|(_, action)| thread_of(action) == Some(first)).cloned().collect())
     }
 
     /// The operations that the threads of a stream may issue, each with the moment in which earlier accesses are left
@@ -234,7 +297,6 @@ impl Caches {
     fn issues(&self, moment: &Moment, stream: usize, moves: &mut Vec<(Moment, Action)>) {
         let is_command = |place| matches!(place, Place::Command { .. });
         let is_commanding = self.places_left(moment, stream, is_command).next().is_some();
-        let is_beginning = self.places_left(moment, stream, |place| place == Place::Begin).next().is_some();
         for module in 0..usize::from(self.topology().modules()) {
             let thread = self.thread(stream, module);
             let mut before = moment.clone();
@@ -248,8 +310,7 @@ impl Caches {
                 let mut issued = before.clone();
                 let choice = match place {
                     Place::Command { .. } => 0,
-                    Place::Begin if is_commanding => break,
-                    Place::Load { .. } | Place::Store { .. } | Place::End if is_beginning || is_commanding => break,
+                    Place::Load { .. } | Place::Store { .. } | Place::End | Place::Begin if is_commanding => break,
                     Place::Begin | Place::Load { .. } | Place::End => 0,
                     Place::Store { line, word } => {
                         let newest = &mut issued[line * self.size.words() + word];
@@ -258,8 +319,8 @@ impl Caches {
                     }
                 };
                 moves.push((issued, Action::Issue { thread: thread as u8, choice }));
-                // Only accesses of kernels may be left out.
-                if !matches!(place, Place::Load { .. } | Place::Store { .. }) || stream == self.size.streams {
+                let may_be_left_out = matches!(place, Place::Load { .. } | Place::Store { .. });
+                if !may_be_left_out || self.size.does_all || stream == self.size.streams {
                     break;
                 }
                 let at = self.words() + self.machine.ops_at + thread * self.machine.slots + slot;
@@ -316,21 +377,21 @@ fn layout(size: &Size, homes: Homes) -> (Vec<u8>, u8, u16) {
 }
 
 /// The places of every thread.
-fn places(size: &Size) -> Vec<Place> {
+fn places(size: &Size, by_ranges: bool) -> Vec<Place> {
     let lines = 0..size.all_lines();
-    let concerned = [None].into_iter().chain(lines.clone().map(Some));
+    let concerned = [None].into_iter().chain(lines.clone().map(Some).filter(|_| by_ranges));
     let needs = [Need::WriteBack, Need::Empty];
     let commands = concerned.flat_map(|line| needs.map(|need| Place::Command { need, line }));
     let words = || lines.clone().flat_map(|line| (0..size.words()).map(move |word| (line, word)));
     let accesses = words().flat_map(|(line, word)| [Place::Load { line, word }, Place::Store { line, word }]);
-    commands.chain([Place::Begin]).chain(accesses).chain([Place::End]).collect()
+    commands.chain(accesses).chain([Place::End, Place::Begin]).collect()
 }
 
 /// The operations that a thread may issue in a place.
 fn step(size: &Size, lines: &[u8], modules: u16, module: u16, place: Place) -> Step {
     let at = |line: usize, word: usize| Location { line: lines[line], word: word as u8 };
     // Private caches are numbered before L2s, and there is one of each in a module.
-    let bank = chorus_protocol::address::AgentId(modules + module);
+    let bank = AgentId(modules + module);
     let (order, scope) = (Order::Weak, Scope::WorkGroup);
     let alternatives = match place {
         Place::Command { need, line } => {

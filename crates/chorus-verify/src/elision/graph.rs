@@ -1,8 +1,8 @@
 //! The moments of a machine's caches, each stored once, with the moves between them.
 
-use std::collections::HashMap;
-
 use super::caches::{Caches, Moment, Wrong};
+use crate::hashing::FastMap;
+use crate::state_set::{decode, encode};
 
 /// A set of moments, by number.
 pub type Set = u32;
@@ -10,7 +10,7 @@ pub type Set = u32;
 /// When a launch may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Until {
-    /// The stream has nothing left to do. Other streams may be anywhere.
+    /// The stream has nothing left to do, and all commands are carried out. Other kernels may be anywhere.
     Over(usize),
     /// No stream has anything left to do.
     AllOver,
@@ -19,14 +19,20 @@ pub enum Until {
 /// Every moment that was met.
 pub struct Graph {
     caches: Caches,
-    numbers: HashMap<Moment, u32>,
-    moments: Vec<Moment>,
+    /// Moments are kept as bytes.
+    numbers: FastMap<Box<[u8]>, u32>,
+    moments: Vec<Box<[u8]>>,
+    /// The streams that are over at each moment.
+    over: Vec<u8>,
     /// The moments after each, once its moves were made.
     next: Vec<Option<Result<Box<[u32]>, Wrong>>>,
     sets: Vec<Vec<u32>>,
-    set_numbers: HashMap<Vec<u32>, Set>,
-    walks: HashMap<(Set, Until), Result<Set, Wrong>>,
+    set_numbers: FastMap<Vec<u32>, Set>,
+    walks: FastMap<(Set, Until), Result<Set, Wrong>>,
     transitions: u64,
+    /// The last walk that came to each moment.
+    seen: Vec<u32>,
+    walked: u32,
 }
 
 impl Graph {
@@ -35,13 +41,16 @@ impl Graph {
         let start = caches.start()?;
         let mut graph = Graph {
             caches,
-            numbers: HashMap::new(),
+            numbers: FastMap::default(),
             moments: Vec::new(),
+            over: Vec::new(),
             next: Vec::new(),
             sets: Vec::new(),
-            set_numbers: HashMap::new(),
-            walks: HashMap::new(),
+            set_numbers: FastMap::default(),
+            walks: FastMap::default(),
             transitions: 0,
+            seen: Vec::new(),
+            walked: 0,
         };
         let start = graph.number(start);
         graph.set(vec![start]);
@@ -69,7 +78,7 @@ impl Graph {
         let changed: Vec<u32> = numbers
             .into_iter()
             .map(|number| {
-                let moment = change(&self.caches, &self.moments[number as usize]);
+                let moment = change(&self.caches, &self.moment(number));
                 self.number(moment)
             })
             .collect();
@@ -89,24 +98,23 @@ impl Graph {
 
     fn follow(&mut self, set: Set, until: Until) -> Result<Vec<u32>, Wrong> {
         let mut waiting = self.sets[set as usize].clone();
-        let mut seen = vec![false; self.moments.len()];
-        waiting.iter().for_each(|&number| seen[number as usize] = true);
+        self.walked += 1;
+        let walk = self.walked;
+        waiting.iter().for_each(|&number| self.seen[number as usize] = walk);
+        let wanted = match until {
+            Until::Over(stream) => self.caches.one_stream(stream),
+            Until::AllOver => self.caches.all_streams(),
+        };
         let mut found = Vec::new();
         while let Some(number) = waiting.pop() {
-            let moment = &self.moments[number as usize];
-            let is_there = match until {
-                Until::Over(stream) => self.caches.is_over(moment, stream),
-                Until::AllOver => self.caches.all_over(moment),
-            };
-            if is_there {
+            if self.over[number as usize] & wanted == wanted {
                 found.push(number);
                 continue;
             }
             self.expand(number);
             let Some(next) = &self.next[number as usize] else { continue };
-            seen.resize(self.moments.len(), false);
             for &after in next.as_ref().map_err(Clone::clone)? {
-                if !std::mem::replace(&mut seen[after as usize], true) {
+                if std::mem::replace(&mut self.seen[after as usize], walk) != walk {
                     waiting.push(after);
                 }
             }
@@ -118,7 +126,7 @@ impl Graph {
         if self.next[number as usize].is_some() {
             return;
         }
-        let moment = self.moments[number as usize].clone();
+        let moment = self.moment(number);
         let next = self.caches.next(&moment).map(|after| -> Box<[u32]> {
             self.transitions += after.len() as u64;
             after.into_iter().map(|moment| self.number(moment)).collect()
@@ -126,14 +134,24 @@ impl Graph {
         self.next[number as usize] = Some(next);
     }
 
+    fn moment(&self, number: u32) -> Moment {
+        let mut moment = Moment::new();
+        decode(&self.moments[number as usize], &mut moment);
+        moment
+    }
+
     fn number(&mut self, moment: Moment) -> u32 {
-        if let Some(&number) = self.numbers.get(&moment) {
+        let mut bytes = Vec::new();
+        encode(&moment, &mut bytes);
+        if let Some(&number) = self.numbers.get(&bytes[..]) {
             return number;
         }
         let number = self.moments.len() as u32;
-        self.numbers.insert(moment.clone(), number);
-        self.moments.push(moment);
+        self.numbers.insert(bytes.clone().into(), number);
+        self.moments.push(bytes.into());
+        self.over.push(self.caches.over(&moment));
         self.next.push(None);
+        self.seen.push(0);
         number
     }
 

@@ -39,9 +39,11 @@ pub struct Size {
     pub launches: usize,
     /// What keeps chiplets apart.
     pub sharing: Sharing,
+    /// Whether chiplets do everything that they declare. Otherwise they may leave out any part of it.
+    pub does_all: bool,
     /// Whether there is also a kernel that declares nothing and may access anything.
     pub undeclared: bool,
-    /// Streams whose kernels overlap. With more than one, a kernel accesses one line.
+    /// Streams whose kernels overlap. With more than one, a kernel accesses one line from one chiplet.
     pub streams: usize,
     /// The capacity of the table.
     pub limits: Limits,
@@ -100,6 +102,7 @@ impl Size {
         lines: 1,
         launches: 4,
         sharing: Sharing::LinesApart,
+        does_all: true,
         undeclared: false,
         streams: 1,
         limits: Limits::PAPER,
@@ -154,14 +157,14 @@ impl Size {
             };
             lines = lines.iter().flat_map(longer).collect();
         }
-        let used = |line: &&Vec<Declared>| line.iter().any(|declared| *declared != Declared::Nothing);
-        lines.retain(|kernel| match kernel.iter().filter(used).count() {
-            0 => false,
-            1 => true,
-            2.. => self.streams == 1,
+        lines.retain(|kernel| {
+            match kernel.iter().flatten().filter(|declared| **declared > Declared::Nothing).count() {
+                0 => false,
+                1 => true,
+                2.. => self.streams == 1,
+            }
         });
-        let mut kernels: Vec<Kernel> =
-            lines.into_iter().map(|lines| Kernel { lines, is_declared: true }).collect();
+        let mut kernels: Vec<Kernel> = lines.into_iter().map(|lines| Kernel { lines, is_declared: true }).collect();
         if self.undeclared {
             let lines = vec![vec![Declared::Write; self.chiplets]; self.all_lines()];
             kernels.push(Kernel { lines, is_declared: false });

@@ -109,7 +109,10 @@ impl Search {
     /// The launches that may follow.
     fn launches<P>(&self, node: &Node<P>) -> Vec<Launch> {
         let mut launches = Vec::new();
-        for stream in 0..self.rules.size.streams {
+        // Streams are alike, so that the first kernel is of the first.
+        let is_first = node.set == 0;
+        let streams = if is_first { 1 } else { self.rules.size.streams };
+        for stream in 0..streams {
             let others = node.running.iter().enumerate().filter(|(other, _)| *other != stream);
             let others: Vec<usize> = others.filter_map(|(_, kernel)| *kernel).collect();
             for kernel in 0..self.kernels.len() {
@@ -268,7 +271,11 @@ impl Rules {
             Need::WriteBack => "to write back",
             Need::Empty => "to empty",
         };
-        if self.whole { format!("{what} chiplet {chiplet}") } else { format!("{what} {} in chiplet {chiplet}", self.size.name(line)) }
+        if self.whole {
+            format!("{what} chiplet {chiplet}")
+        } else {
+            format!("{what} {} in chiplet {chiplet}", self.size.name(line))
+        }
     }
 }
 

@@ -93,10 +93,7 @@ fn machines(protocol: &'static dyn Protocol) -> Vec<(Family, Machine)> {
         (Family::Letter, Machine { controllers: letter, homes: Homes::Elsewhere, keeps: all, ..plain }),
         (Family::Kept, Machine { parameters: &[("remote_reads", 1)], keeps: copies, ..plain }),
         (Family::Forwarded, Machine { parameters: &[("remote_reads", 0)], ..plain }),
-        (
-            Family::Own,
-            Machine { parameters: &[("remote_reads", 0)], holdings: Holdings::OwnMemory, ..plain },
-        ),
+        (Family::Own, Machine { parameters: &[("remote_reads", 0)], holdings: Holdings::OwnMemory, ..plain }),
     ]
 }
 
@@ -122,8 +119,8 @@ impl Family {
     }
 }
 
-const SMALLEST: Size = Size { launches: 3, undeclared: true, ..Size::SMALLEST };
-const WORDS: Size = Size { sharing: Sharing::WordsApart, undeclared: true, ..Size::SMALLEST };
+const SMALLEST: Size = Size { launches: 3, undeclared: true, does_all: false, ..Size::SMALLEST };
+const WORDS: Size = Size { sharing: Sharing::WordsApart, launches: 3, ..SMALLEST };
 const LINES: Size = Size { lines: 2, launches: 3, ..Size::SMALLEST };
 const STRUCTURES: Size = Size { structures: 2, launches: 3, ..Size::SMALLEST };
 const CHIPLETS: Size = Size { chiplets: 3, ..Size::SMALLEST };
@@ -142,7 +139,9 @@ fn sizes(family: Family) -> Vec<(&'static str, Size)> {
             ("table-streams", STREAMS),
             ("table-full", FULL),
         ],
-        Family::Kept => vec![("table-kept-smoke", SMALLEST), ("table-kept-lines", LINES), ("table-kept-chiplets", CHIPLETS)],
+        Family::Kept => {
+            vec![("table-kept-smoke", SMALLEST), ("table-kept-lines", LINES), ("table-kept-chiplets", CHIPLETS)]
+        }
         Family::Forwarded => vec![("table-forwarded", LINES)],
         Family::Own => vec![("table-own", LINES)],
         Family::Tracked => vec![
@@ -184,10 +183,5 @@ fn describe(family: Family, size: &Size) -> String {
     let streams = if size.streams > 1 { " in 2 streams" } else { "" };
     let words = if size.sharing == Sharing::WordsApart { ", lines shared by word" } else { "" };
     let rows = if size.limits == Limits::PAPER { "" } else { ", one row" };
-    format!(
-        "{} chiplets, {data}, {} kernels{streams}{words}{rows}; {}",
-        size.chiplets,
-        size.launches,
-        family.words()
-    )
+    format!("{} chiplets, {data}, {} kernels{streams}{words}{rows}; {}", size.chiplets, size.launches, family.words())
 }

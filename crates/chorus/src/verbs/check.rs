@@ -20,7 +20,7 @@ use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, leave_out, table};
 use crate::session::Session;
-use crate::{proof, replays, virtual_networks};
+use crate::{elisions, proof, replays, virtual_networks};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -100,13 +100,21 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
     // The search for a seeded fault begins with the small configurations, where it shows soonest.
     let only_small = arguments.smoke || fault.is_some();
+    let tables = match &arguments.config {
+        Some(name) => elisions::named(protocol, name),
+        None if fault.is_some() => Vec::new(),
+        None => elisions::of(protocol, arguments.smoke),
+    };
     let configurations = match &arguments.config {
+        Some(_) if !tables.is_empty() => Vec::new(),
         Some(name) => vec![configuration(protocol, name)?],
         None if only_small => quick_configurations(protocol),
         None => configurations(protocol),
     };
     let checked = check_all(protocol, fault, &configurations, &Settings::from(&arguments.search), session);
-    let passed = checked.iter().all(|checked| checked.report.passed());
+    let tables = elisions::check(&tables, session);
+    let passed =
+        checked.iter().all(|checked| checked.report.passed()) && tables.iter().all(|table| table.report.passed());
     let catch = match fault {
         Some(fault) if passed && !arguments.smoke && arguments.config.is_none() => catch(protocol, fault, session),
         Some(_) | None => None,
@@ -120,6 +128,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             "passed": passed,
             "states": checked.iter().map(|checked| checked.report.states).sum::<usize>(),
             "configurations": checked.iter().map(Checked::to_json).collect::<Vec<_>>(),
+            "tables": tables.iter().map(elisions::Timed::to_json).collect::<Vec<_>>(),
             "caught_elsewhere": catch.as_ref().map(|catch| {
                 json!({
                     "summary": catch.summary(),
@@ -129,7 +138,10 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             }),
         }))?;
     } else {
-        print(&checked, session)?;
+        if !checked.is_empty() {
+            print(&checked, session)?;
+        }
+        elisions::print(&tables, session)?;
         if let Some(catch) = &catch {
             session.output.print(&format!("\n{}", catch.to_text()))?;
         }
@@ -155,9 +167,10 @@ fn prove_all(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fa
     proof::run(&request, session)
 }
 
-fn configuration(protocol: &dyn Protocol, name: &str) -> Result<CheckConfig, Failure> {
+fn configuration(protocol: &'static dyn Protocol, name: &str) -> Result<CheckConfig, Failure> {
     let configurations = configurations(protocol);
-    let known: Vec<&str> = configurations.iter().map(|config| config.name).collect();
+    let mut known: Vec<&str> = configurations.iter().map(|config| config.name).collect();
+    known.extend(elisions::of(protocol, false).iter().map(|config| config.name));
     find_configuration(protocol, name).ok_or_else(|| Failure::bad_input(unknown("configuration", name, &known)))
 }
 
