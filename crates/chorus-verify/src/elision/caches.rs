@@ -303,6 +303,8 @@ impl Caches {
             for (slot, &place) in self.places.iter().enumerate() {
                 match (self.progress(moment, thread, slot), place) {
                     (Progress::Answered(..), _) => continue,
+                    // Commands to one L2 overlap where histories are few.
+                    (Progress::Outstanding(_), Place::Command { .. }) if self.size.does_all => break,
                     (Progress::Outstanding(_), Place::Command { .. } | Place::Store { .. }) => continue,
                     (Progress::Outstanding(_), Place::Begin | Place::Load { .. } | Place::End) => break,
                     (Progress::Waiting, _) => {}

@@ -27,6 +27,7 @@ Examples:
   chorus check gpu-vi
   chorus check gpu-vi --smoke
   chorus check gpu-vi --config lines
+  chorus check cpelide --config table-streams      the chiplet table with its L2s, kernels in two streams
   chorus check gpu-vi --fault lost-invalidation    a seeded mistake, which the check must find
   chorus check gpu-vi --fault early-ack --svg violation.svg
   chorus check gpu-vi --replay 'gpu-vi+early-ack/smoke:w:i0.2,d0'
