@@ -261,7 +261,8 @@ fn releases_matter_to_l2s_that_keep_writes_and_acquires_to_those_that_keep_reads
 /// The account calls an operation needed. Each that is left out, wherever in a history, shows in a value at once.
 #[test]
 fn the_least_that_the_account_demands_is_least() {
-    for number in 0..3 {
+    // Histories of three kernels have two launches with operations at most.
+    for number in 0..2 {
         let wrong = found("cpelide", "table-smoke", Mistake::LeavesOut(number));
         assert!(wrong.starts_with("stale read") && wrong.ends_with("is needed"), "{number}: {wrong}");
     }
