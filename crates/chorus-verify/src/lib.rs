@@ -11,7 +11,9 @@
 //!   When all states are known, `progress` asks whether every run comes to rest, and `circle` finds one that does not.
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] runs litmus tests and compares.
 //! - [`check`] has the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules,
-//!   [`heterogeneous`] those with CPU cores, [`shape`] those of any size, [`pairs`] those with other parameters; [`faults`] shows that seeded faults are caught.
+//!   [`heterogeneous`] those with CPU cores, [`shape`] those of any size, [`pairs`] those with other parameters;
+//!   [`faults`] shows that seeded faults are caught.
+//! - [`elision`] explores the Chiplet Coherence Table together with the L2s that it commands.
 //! - [`observe`] shows every move; [`starvation`] finds cycles of moves in which a load is never answered.
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
 //! - [`chart`] draws the shortest path to a violation, [`replay`] walks it again; [`table`] is the transition table
@@ -27,6 +29,7 @@ pub mod code;
 mod components;
 pub mod config;
 mod directory_table;
+pub mod elision;
 mod examine;
 mod expand;
 pub mod explore;

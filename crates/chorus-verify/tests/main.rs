@@ -24,6 +24,7 @@ mod directories;
 mod discriminators;
 mod docs;
 mod driver;
+mod elision;
 mod engine;
 mod expectations;
 mod mutation;

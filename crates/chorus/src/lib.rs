@@ -30,6 +30,7 @@
 mod activity;
 mod date;
 mod definitions;
+mod elisions;
 mod failure;
 mod interrupt;
 mod litmus_input;

@@ -22,7 +22,7 @@ use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, leave_out, table};
 use crate::session::Session;
-use crate::{proof, replays, virtual_networks};
+use crate::{elisions, proof, replays, virtual_networks};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +30,7 @@ Examples:
   chorus check gpu-vi --smoke
   chorus check gpu-vi --config lines
   chorus check hmg --machine caches=3,modules=3,operations=1    a machine of your own
+  chorus check cpelide --config table-streams      the chiplet table with its L2s, kernels in two streams
   chorus check gpu-vi --fault lost-invalidation    a seeded mistake, which the check must find
   chorus check gpu-vi --fault early-ack --svg violation.svg
   chorus check gpu-vi --replay 'gpu-vi+early-ack/smoke:w:i0.2,d0'
@@ -109,15 +110,23 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
     // The search for a seeded fault begins with the small configurations, where it shows soonest.
     let only_small = arguments.smoke || fault.is_some();
+    let is_single = arguments.config.is_some() || arguments.machine.is_some();
+    let tables = match &arguments.config {
+        Some(name) => elisions::named(protocol, name),
+        None if fault.is_some() || is_single => Vec::new(),
+        None => elisions::of(protocol, arguments.smoke),
+    };
     let configurations = match (&arguments.config, &arguments.machine) {
+        (Some(_), _) if !tables.is_empty() => Vec::new(),
         (Some(name), _) => vec![configuration(protocol, name)?],
         (None, Some(shape)) => vec![machine(protocol, shape)?],
         (None, None) if only_small => quick_configurations(protocol),
         (None, None) => configurations(protocol),
     };
     let checked = check_all(protocol, fault, &configurations, &arguments.search.settings(STATE_LIMIT), session);
-    let passed = checked.iter().all(|checked| checked.report.passed());
-    let is_single = arguments.config.is_some() || arguments.machine.is_some();
+    let tables = elisions::check(&tables, session);
+    let passed =
+        checked.iter().all(|checked| checked.report.passed()) && tables.iter().all(|table| table.report.passed());
     let catch = match fault {
         Some(fault) if passed && !arguments.smoke && !is_single => catch(protocol, fault, session),
         Some(_) | None => None,
@@ -131,6 +140,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             "passed": passed,
             "states": checked.iter().map(|checked| checked.report.states).sum::<usize>(),
             "configurations": checked.iter().map(Checked::to_json).collect::<Vec<_>>(),
+            "tables": tables.iter().map(elisions::Timed::to_json).collect::<Vec<_>>(),
             "caught_elsewhere": catch.as_ref().map(|catch| {
                 json!({
                     "summary": catch.summary(),
@@ -140,7 +150,10 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             }),
         }))?;
     } else {
-        print(&checked, session)?;
+        if !checked.is_empty() {
+            print(&checked, session)?;
+        }
+        elisions::print(&tables, session)?;
         if let Some(catch) = &catch {
             session.output.print(&format!("\n{}", catch.to_text()))?;
         }
@@ -166,9 +179,10 @@ fn prove_all(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fa
     proof::run(&request, session)
 }
 
-fn configuration(protocol: &dyn Protocol, name: &str) -> Result<CheckConfig, Failure> {
+fn configuration(protocol: &'static dyn Protocol, name: &str) -> Result<CheckConfig, Failure> {
     let configurations = configurations(protocol);
-    let known: Vec<&str> = configurations.iter().map(|config| config.name).collect();
+    let mut known: Vec<&str> = configurations.iter().map(|config| config.name).collect();
+    known.extend(elisions::of(protocol, false).iter().map(|config| config.name));
     find_configuration(protocol, name).ok_or_else(|| Failure::bad_input(unknown("configuration", name, &known)))
 }
 

@@ -21,6 +21,18 @@ fn a_sound_protocol_passes_the_smallest_configurations() {
 }
 
 #[test]
+fn the_table_of_a_command_processor_is_checked_with_its_l2s() {
+    let json = chorus("check cpelide --config table-smoke --json").expect_code(0).json();
+    let table = &json["tables"][0];
+    assert_eq!((&json["passed"], &table["verdict"]), (&true.into(), &"pass".into()));
+    let [asked, needed] = ["operations", "operations_needed"].map(|key| table[key].as_u64().expect("a count"));
+    assert!(table["histories"].as_u64().is_some_and(|count| count > 100) && asked == needed && needed > 0, "{table}");
+    assert_eq!(table["operations_beyond"], serde_json::json!({}));
+    let ended = chorus("check cpelide --config table-smoke").expect_code(0);
+    assert!(ended.stdout.contains("1 of 1 tables pass") && ended.stdout.lines().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
 fn a_seeded_fault_is_drawn_and_fails() {
     let ended = chorus("check gpu-vi --smoke --fault lost-invalidation").expect_code(1);
     for part in ["violated", "L1.0", "Memory", "inclusion broken"] {
