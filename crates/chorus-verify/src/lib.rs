@@ -11,6 +11,7 @@
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] runs litmus tests and compares.
 //! - [`check`] has the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules,
 //!   [`heterogeneous`] those with CPU cores; [`faults`] shows that seeded faults are caught.
+//! - [`mutate`] makes mistakes by machine, and counts those that the checks find.
 //! - [`observe`] shows every move; [`starvation`] finds cycles of moves in which a load is never answered.
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
 //! - [`chart`] draws the shortest path to a violation, [`replay`] walks it again; [`table`] is the transition table
@@ -35,6 +36,7 @@ pub mod judge;
 pub mod litmus;
 pub mod machine;
 mod mirror;
+pub mod mutate;
 pub mod networks;
 pub mod node;
 pub mod observe;

@@ -24,6 +24,7 @@ mod docs;
 mod driver;
 mod engine;
 mod expectations;
+mod mutants;
 mod mutation;
 mod networks;
 mod protocols;
