@@ -14,8 +14,7 @@ use std::sync::{Arc, Once};
 use chorus_protocol::access::{Completion, CoreOp, Txn};
 use chorus_protocol::address::{AgentId, LineAddr, Role};
 use chorus_protocol::controller::{
-    Classified, Controller, Input, LineView, Outbox, Outcome, StateBytes, StepResult, Time, Unspecified,
-    Vocabulary,
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateBytes, StepResult, Time, Unspecified, Vocabulary,
 };
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
