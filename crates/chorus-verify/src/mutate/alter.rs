@@ -4,6 +4,7 @@ use chorus_protocol::access::{CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
+use chorus_protocol::registry::BuildConfig;
 
 use super::operators::Alteration;
 
@@ -17,6 +18,11 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
+    /// The surroundings of a controller that is built from `config`.
+    pub(super) fn of(config: &BuildConfig) -> Surroundings {
+        Surroundings { topology: config.topology, waves: config.waves }
+    }
+
     /// The next agent of the same role. It is the agent itself where there is no other, and for nobody.
     fn neighbour(&self, agent: AgentId) -> AgentId {
         let topology = self.topology;

@@ -7,16 +7,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chorus_protocol::address::{AgentId, Role};
-use chorus_protocol::controller::{Controller as _, Outbox, Outcome, Vocabulary};
-use chorus_protocol::message::MsgKind;
+use chorus_protocol::controller::{Controller as _, Input, Outbox, Outcome, Vocabulary};
+use chorus_protocol::message::{Message, MsgKind};
 use chorus_protocol::registry::{BuildConfig, Protocol};
 
+use super::alter::Surroundings;
 use super::operators::{Alteration, Operator, PLAIN, REMEMBERED, SENT, TAKEN};
-use super::wrapper::{Cell, LINELESS, Mutated, MutatedProtocol, Mutation, NO_LINE, Notes};
+use super::wrapper::{
+    Cell, LINELESS, Mutated, MutatedProtocol, Mutation, NO_LINE, Notes, old_line, same_state, without_panic,
+};
 use crate::check::table_configurations;
 use crate::explore::{Exploration, OnForbidden};
 use crate::machine::ExploredMachine;
-use crate::node::{NOW, Node, StepInput, StepResult};
+use crate::node::{NOW, Node, Nodes, StepInput, StepResult};
 use crate::program::WORDS;
 use crate::settings::Settings;
 
@@ -35,12 +38,14 @@ pub struct Mutant {
     pub id: String,
     /// Whether steps in the cell may do nothing but count, so that explorations take them early.
     pub counts: bool,
+    /// Whether no receiver reads the field that is wrong, in any state that was seen.
+    pub unread: bool,
 }
 
 impl Mutant {
-    fn new(protocol: &dyn Protocol, mutation: Mutation, counts: bool) -> Mutant {
+    fn new(protocol: &dyn Protocol, mutation: Mutation) -> Mutant {
         let id = format!("{}:{}", mutation.cell, mutation.operator.id(protocol));
-        Mutant { mutation, id, counts }
+        Mutant { mutation, id, counts: false, unread: false }
     }
 
     /// The mutant of this name, or what is wrong with the name.
@@ -61,7 +66,7 @@ impl Mutant {
         };
         let cell = Cell { role: found.role, device: found.device, state, event };
         let operator = Operator::parse(protocol, operator).ok_or(UnknownMutant::Operator)?;
-        Ok(Mutant::new(protocol, Mutation { cell, operator }, false))
+        Ok(Mutant::new(protocol, Mutation { cell, operator }))
     }
 
     /// The protocol with this mistake.
@@ -126,6 +131,8 @@ struct Catalogue {
     cells: BTreeMap<Cell, Seen>,
     /// The steps of each cell: a machine and a step of one of its controllers.
     steps: BTreeMap<Cell, Vec<(usize, usize)>>,
+    /// The steps that took each message of each machine.
+    takers: BTreeMap<(usize, u32), Vec<usize>>,
 }
 
 /// Every mutant of a protocol, cell by cell.
@@ -136,7 +143,8 @@ pub fn mutants(protocol: &'static dyn Protocol) -> Vec<Mutant> {
         for operator in catalogue.candidates(cell, seen) {
             let mutation = Mutation { cell, operator };
             if catalogue.makes_a_difference(mutation) {
-                all.push(Mutant::new(protocol, mutation, seen.counts));
+                let unread = catalogue.is_unread(mutation);
+                all.push(Mutant { counts: seen.counts, unread, ..Mutant::new(protocol, mutation) });
             }
         }
     }
@@ -145,7 +153,8 @@ pub fn mutants(protocol: &'static dyn Protocol) -> Vec<Mutant> {
 
 impl Catalogue {
     fn explore(protocol: &'static dyn Protocol) -> Catalogue {
-        let mut catalogue = Catalogue { machines: Vec::new(), cells: BTreeMap::new(), steps: BTreeMap::new() };
+        let mut catalogue =
+            Catalogue { machines: Vec::new(), cells: BTreeMap::new(), steps: BTreeMap::new(), takers: BTreeMap::new() };
         for config in table_configurations(protocol) {
             let mut exploration = Exploration::new(protocol, None, &config.machine, OnForbidden::Stop);
             exploration.run(&Settings::with_states(STATES));
@@ -157,10 +166,13 @@ impl Catalogue {
     }
 
     fn absorb(&mut self, index: usize) {
-        let Catalogue { machines, cells, steps } = self;
+        let Catalogue { machines, cells, steps, takers } = self;
         let machine = machines[index].0.machine();
         let nodes = machine.nodes();
         for (number, step) in nodes.all_results().iter().enumerate() {
+            if let StepInput::Message(message) = step.input {
+                takers.entry((index, message)).or_default().push(number);
+            }
             let before: &Node = nodes.node(step.before);
             let input = nodes.input(step.input);
             let Some(cell) = Cell::of(&*before.controller, &input, NOW) else { continue };
@@ -219,6 +231,42 @@ impl Catalogue {
             mutated.step(&nodes.input(step.input), &mut out).is_err() || notes.changed()
         })
     }
+}
+
+impl Catalogue {
+    /// Whether a message with a wrong field has the effects of the right one, in every state in which a receiver was
+    /// seen to take it. A message that nobody took is no evidence.
+    fn is_unread(&self, mutation: Mutation) -> bool {
+        let Operator::Send(place, alteration) = mutation.operator else { return false };
+        let mut taken = false;
+        let unread = self.steps[&mutation.cell].iter().all(|&(index, number)| {
+            let (exploration, build) = &self.machines[index];
+            let nodes = exploration.machine().nodes();
+            let step = &nodes.all_results()[number];
+            let Some(&sent) = step.sent.get(usize::from(place)) else { return true };
+            let (message, before) = (nodes.message(sent), nodes.node(step.before));
+            let old = old_line(&*before.controller, &nodes.input(step.input), NOW);
+            let altered = Surroundings::of(build).message(message, alteration, &old);
+            let takers = self.takers.get(&(index, sent)).map_or(&[][..], Vec::as_slice);
+            taken |= !takers.is_empty() && altered != *message;
+            let is_same_place = altered.dst == message.dst && altered.kind == message.kind;
+            altered == *message
+                || is_same_place && !takers.is_empty() && takers.iter().all(|&taker| takes_as(nodes, taker, &altered))
+        });
+        taken && unread
+    }
+}
+
+/// Whether a controller takes an altered message as it took the right one.
+fn takes_as(nodes: &Nodes, taker: usize, altered: &Message<WORDS>) -> bool {
+    let step = &nodes.all_results()[taker];
+    let mut controller = nodes.node(step.before).controller.clone();
+    let mut out = Outbox { now: NOW, ..Outbox::default() };
+    let outcome = without_panic(|| controller.step(&Input::Message(altered), &mut out));
+    outcome == Some(step.outcome)
+        && out.completions == step.completions
+        && out.messages.iter().eq(step.sent.iter().map(|&number| nodes.message(number)))
+        && (step.outcome.is_err() || same_state(&*controller, &*nodes.node(step.after).controller))
 }
 
 /// The kind behind `kind` among `kinds`, in a circle. There is none if there is no other.

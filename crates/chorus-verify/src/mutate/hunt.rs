@@ -83,8 +83,8 @@ pub enum Fate {
         /// Whether some random step was changed.
         in_torture: bool,
     },
-    /// The explorations where steps changed have as many states, moves and executions as without the mistake, or no
-    /// step ever changed.
+    /// No receiver reads what is wrong, or the explorations where steps changed have as many states, moves and
+    /// executions as without the mistake, or no step ever changed.
     Equivalent,
     /// No run met the cell.
     NotReached,
@@ -151,6 +151,9 @@ impl Hunter {
 
     /// Looks for a mutant.
     pub fn hunt(&self, mutant: &Mutant) -> Fate {
+        if mutant.unread {
+            return Fate::Equivalent;
+        }
         let mutated = mutant.protocol(self.protocol);
         let mut trail = Trail::default();
         let Effort { smoke_states, states, litmus_states, .. } = self.effort;

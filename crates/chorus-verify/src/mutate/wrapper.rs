@@ -210,7 +210,7 @@ impl<const W: usize> Mutated<W> {
         Mutated {
             base,
             mutation: is_here.then_some(mutation),
-            surroundings: Surroundings { topology: config.topology, waves: config.waves },
+            surroundings: Surroundings::of(config),
             answered: Vec::new(),
             notes,
         }
@@ -377,13 +377,14 @@ fn operator_of(mutation: Option<Mutation>) -> Option<Operator> {
     mutation.map(|mutation| mutation.operator)
 }
 
-/// The line that an input concerns, as a controller shows it.
-fn old_line<const W: usize>(controller: &dyn Controller<W>, input: &Input<'_, W>, now: Time) -> LineData<W> {
+/// The contents of the line that an input concerns, as a controller shows it.
+pub(super) fn old_line<const W: usize>(controller: &dyn Controller<W>, input: &Input<'_, W>, now: Time) -> LineData<W> {
     let line = controller.classify(input, now).map(|class| class.line);
     line.map_or(LineData::default(), |line| controller.view(line, now).data)
 }
 
-fn same_state<const W: usize>(one: &dyn Controller<W>, other: &dyn Controller<W>) -> bool {
+/// Whether two states of one controller are the same.
+pub(super) fn same_state<const W: usize>(one: &dyn Controller<W>, other: &dyn Controller<W>) -> bool {
     let [one, other] = [one, other].map(|controller| {
         let mut bytes = StateBytes::default();
         controller.encode(&mut bytes);
