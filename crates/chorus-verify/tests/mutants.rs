@@ -1,13 +1,11 @@
 //! Do mistakes made by machine change what they should, and do the checks find most of them?
 
-use std::time::Instant;
-
 use chorus_protocol::registry::{Protocol, find};
 use chorus_verify::check::{check_bounded, smoke_configurations};
 use chorus_verify::mutate::catalogue::{Mutant, UnknownMutant, mutants};
-use chorus_verify::mutate::hunt::{Effort, Fate, Hunter};
+use chorus_verify::mutate::hunt::{Effort, Fate, Hunter, Means};
 use chorus_verify::mutate::operators::Operator;
-use chorus_verify::mutate::score::{sample, score};
+use chorus_verify::mutate::score::{Score, sample, score};
 use chorus_verify::mutate::wrapper::{MutatedProtocol, Mutation};
 
 fn protocol(name: &str) -> &'static dyn Protocol {
@@ -17,28 +15,20 @@ fn protocol(name: &str) -> &'static dyn Protocol {
 /// Small enough for every change of a protocol, and enough for most mutants.
 const EFFORT: Effort = Effort { smoke_states: 5_000, steps: 20_000, seed: 1, states: 3_000, litmus_states: 0 };
 
+/// The score of a sample of a protocol's mutants.
+fn sampled(name: &str, most: usize) -> Score {
+    let protocol = protocol(name);
+    score(protocol, &sample(mutants(protocol), most, 1), EFFORT, 2, None, &|_| {})
+}
+
+/// The floors are a little below what was measured: 0.86, 0.83 and 0.82.
 #[test]
-#[ignore]
-fn explore_times() {
-    for name in ["gpu-vi", "hmg", "tc-strong"] {
-        let start = Instant::now();
-        let all = mutants(protocol(name));
-        println!("{name}: {} mutants, {:?}", all.len(), start.elapsed());
-        let picked = sample(all, 40, 1);
-        let start = Instant::now();
-        let score = score(protocol(name), &picked, EFFORT, 1, None, &|_| {});
-        println!(
-            "{name}: {} tried, {} found, {} equivalent, {} not reached, share {:?}, {:?}",
-            score.tried.len(),
-            score.found(),
-            score.equivalent(),
-            score.not_reached(),
-            score.share(),
-            start.elapsed()
-        );
-        for tried in score.survivors() {
-            println!("  {} {:?} {:?}", tried.mutant.id, tried.fate, tried.time);
-        }
+fn most_mutants_of_a_sample_are_found() {
+    for (name, most, floor) in [("gpu-vi", 30, 0.75), ("tc-strong", 12, 0.65), ("hmg", 12, 0.65)] {
+        let score = sampled(name, most);
+        let survivors: Vec<&str> = score.survivors().map(|tried| tried.mutant.id.as_str()).collect();
+        assert!(score.share().is_some_and(|share| share >= floor), "{name}: {:?}, {survivors:?}", score.share());
+        assert!(score.found_by(Means::Smoke) > 0, "{name}");
     }
 }
 
@@ -82,7 +72,7 @@ fn fates_are_the_same_in_every_run() {
 }
 
 #[test]
-fn a_dropped_invalidation_is_found() {
+fn a_message_that_is_not_sent_is_missed() {
     let protocol = protocol("gpu-vi");
     let all = mutants(protocol);
     let drops = |mutant: &&Mutant| matches!(mutant.mutation.operator, Operator::Drop(0));

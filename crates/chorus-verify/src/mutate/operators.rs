@@ -214,7 +214,7 @@ impl Operator {
         let (index, alteration) = self.parts();
         let index = index.map_or(String::new(), |index| format!(".{index}"));
         let kind = match alteration {
-            Some(Alteration::Kind(kind)) => format!("={}", protocol.messages()[usize::from(kind.0)].name),
+            Some(Alteration::Kind(kind)) => format!("={}", kind_id(protocol, kind)),
             Some(_) | None => String::new(),
         };
         format!("{}{index}{kind}", self.name())
@@ -225,9 +225,11 @@ impl Operator {
         let (head, kind) = id.split_once('=').map_or((id, None), |(head, kind)| (head, Some(kind)));
         let (name, index) = head.split_once('.').map_or((head, None), |(name, index)| (name, Some(index)));
         let index: Option<u8> = index.map(str::parse).transpose().ok()?;
-        let place = |wanted: &str| protocol.messages().iter().position(|spec| spec.name == wanted);
-        let kind = kind.map(|wanted| place(wanted).map(|kind| Alteration::Kind(MsgKind(kind as u8))).ok_or(()));
-        let kind = kind.transpose().ok()?;
+        let kinds = || (0..protocol.messages().len()).map(|kind| MsgKind(kind as u8));
+        let kind = match kind {
+            Some(wanted) => Some(Alteration::Kind(kinds().find(|&kind| kind_id(protocol, kind) == wanted)?)),
+            None => None,
+        };
         let alteration = |name: &str| match name {
             "wrong-message" => kind,
             other => Alteration::named(other),
@@ -276,6 +278,13 @@ impl Operator {
             Operator::NoValue => "the core gets zeros".to_owned(),
         }
     }
+}
+
+/// The name of a kind of message. Where several have one name, it is followed by the row of the message table.
+fn kind_id(protocol: &dyn Protocol, kind: MsgKind) -> String {
+    let name = protocol.messages()[usize::from(kind.0)].name;
+    let is_unique = protocol.messages().iter().filter(|spec| spec.name == name).count() == 1;
+    if is_unique { name.to_owned() } else { format!("{name}#{}", kind.0) }
 }
 
 impl fmt::Display for Operator {

@@ -188,7 +188,7 @@ fn fate(fate: &Fate) -> String {
 fn print(protocol: &dyn Protocol, score: &Score, seconds: f64, session: &mut Session) -> Result<(), Failure> {
     for tried in score.survivors() {
         session.output.line(&tried.mutant.id)?;
-        session.output.paragraph(&format!("    {}", tried.mutant.sentence(protocol)))?;
+        session.output.line(&format!("    {}", tried.mutant.mutation.operator.sentence(protocol)))?;
     }
     let survivors = score.survivors().count();
     let ways = Means::ALL.map(|means| format!("{} by {}", score.found_by(means), means.name())).join(", ");
