@@ -84,9 +84,9 @@ pub enum Fate {
         in_torture: bool,
     },
     /// No receiver reads what is wrong, or the explorations where steps changed have as many states, moves and
-    /// executions as without the mistake, or no step ever changed.
+    /// executions as without the mistake.
     Equivalent,
-    /// No run met the cell.
+    /// No run met a step that the mistake changes.
     NotReached,
 }
 
@@ -132,7 +132,6 @@ struct Passed<'a> {
 /// What is known of a mutant that was not found yet.
 #[derive(Default)]
 struct Trail<'a> {
-    met: bool,
     changed_in_torture: bool,
     changed: Vec<Passed<'a>>,
 }
@@ -164,7 +163,7 @@ impl Hunter {
             .or_else(|| self.explore(mutated, Means::Litmus, &self.litmus, litmus_states, &mut trail));
         match found {
             Some(found) => found,
-            None if !trail.met => Fate::NotReached,
+            None if trail.changed.is_empty() && !trail.changed_in_torture => Fate::NotReached,
             None if self.is_equivalent(mutant, mutated, &trail) => Fate::Equivalent,
             None => Fate::Survived {
                 explorations: trail.changed.len(),
@@ -199,7 +198,6 @@ impl Hunter {
             if let Some(rule) = rule {
                 return Some(Fate::Found { by, rule: format!("{}: {rule}", config.name) });
             }
-            trail.met |= notes.met();
             if let Some(report) = report.filter(|_| notes.changed()) {
                 let (symmetry, extent) = (report.symmetry, Extent::of(&report));
                 trail.changed.push(Passed { config, settings, symmetry, extent });
@@ -218,7 +216,6 @@ impl Hunter {
         mutated.notes().clear();
         let report = without_panic(|| torture::torture(mutated, None, &settings));
         let notes = mutated.notes();
-        trail.met |= notes.met();
         trail.changed_in_torture = notes.changed();
         let rule = match report {
             None => "the mutant panicked".to_owned(),
@@ -233,9 +230,6 @@ impl Hunter {
 
     /// Whether every exploration in which a step changed, and there is one, is as large as without the mistake.
     fn is_equivalent(&self, mutant: &Mutant, mutated: &'static MutatedProtocol, trail: &Trail<'_>) -> bool {
-        if trail.changed.is_empty() {
-            return !trail.changed_in_torture;
-        }
         trail.changed.iter().any(|passed| passed.extent.is_some())
             && trail.changed.iter().filter(|passed| passed.extent.is_some()).all(|passed| {
                 let cell = mutant.counts.then_some(mutant.mutation.cell);

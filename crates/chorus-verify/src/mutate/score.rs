@@ -50,7 +50,7 @@ impl Score {
         self.count(|fate| *fate == Fate::Equivalent)
     }
 
-    /// The number of mutants whose cell no run met.
+    /// The number of mutants that changed no step of any run.
     pub fn not_reached(&self) -> usize {
         self.count(|fate| *fate == Fate::NotReached)
     }

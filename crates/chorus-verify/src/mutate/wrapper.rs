@@ -89,17 +89,11 @@ pub struct Mutation {
 /// The part that the cell played in a run.
 #[derive(Debug, Default)]
 pub struct Notes {
-    met: AtomicBool,
     changed: AtomicBool,
     panicked: AtomicBool,
 }
 
 impl Notes {
-    /// Whether a step was taken in the cell.
-    pub fn met(&self) -> bool {
-        self.met.load(Ordering::Relaxed)
-    }
-
     /// Whether a step in the cell had another effect than it should have.
     pub fn changed(&self) -> bool {
         self.changed.load(Ordering::Relaxed)
@@ -112,7 +106,7 @@ impl Notes {
 
     /// Forgets everything, for the next run.
     pub fn clear(&self) {
-        [&self.met, &self.changed, &self.panicked].into_iter().for_each(|note| note.store(false, Ordering::Relaxed));
+        [&self.changed, &self.panicked].into_iter().for_each(|note| note.store(false, Ordering::Relaxed));
     }
 }
 
@@ -260,7 +254,6 @@ impl<const W: usize> Mutated<W> {
         if result != Ok(Outcome::Done) {
             return result;
         }
-        self.notes.met.store(true, Ordering::Relaxed);
         let right = (!self.notes.changed()).then(|| (self.base.clone(), out.clone()));
         let old = old_line(&*before, input, out.now);
         let result = self.apply(operator, &*before, &old, input, out);
