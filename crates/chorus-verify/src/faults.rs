@@ -187,6 +187,12 @@ pub fn programs_of(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     }
 }
 
+/// The litmus tests that are run on a protocol, as configurations.
+pub(crate) fn litmus_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    let [.., litmus] = places(protocol);
+    litmus.into_iter().map(|place| place.config).collect()
+}
+
 fn of_litmus(name: String, machine: MachineConfig) -> Place {
     let config = CheckConfig { name: "litmus", description: "a litmus test", machine };
     Place { by: Catcher::Litmus(name), config }

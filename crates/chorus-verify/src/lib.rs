@@ -14,6 +14,7 @@
 //!   [`heterogeneous`] those with CPU cores, [`shape`] those of any size, [`pairs`] those with other parameters;
 //!   [`faults`] shows that seeded faults are caught.
 //! - [`elision`] explores the Chiplet Coherence Table together with the L2s that it commands.
+//! - [`mutate`] makes mistakes by machine, and counts those that the checks find.
 //! - [`observe`] shows every move; [`starvation`] finds cycles of moves in which a load is never answered.
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
 //! - [`chart`] draws the shortest path to a violation, [`replay`] walks it again; [`table`] is the transition table
@@ -42,6 +43,7 @@ pub mod judge;
 pub mod litmus;
 pub mod machine;
 mod mirror;
+pub mod mutate;
 mod names;
 pub mod networks;
 pub mod node;

@@ -32,6 +32,9 @@ use crate::symmetry::Group;
 use crate::violation::Violation;
 use crate::words::Words;
 
+/// The most moves that bring one line into one cache before the start. Right protocols stay far below.
+const WARMING_MAX: usize = 10_000;
+
 /// One move of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -276,7 +279,9 @@ impl ExploredMachine {
                 let word = Location { line, word: 0 }.index() as u32;
                 let request = StepInput::Request(self.first_warming + word);
                 self.learning(&mut state, |machine, state| machine.offer(state, cache, request))?;
+                let mut moves = 0;
                 while state.len() > self.network_at {
+                    moves += 1;
                     let mut actions = Vec::new();
                     self.deliveries(&state, &mut actions);
                     let mut moved = false;
@@ -289,7 +294,7 @@ impl ExploredMachine {
                     if !moved && self.has_counters() {
                         moved = self.apply(Action::Time(Passage::Tick), &mut state)?;
                     }
-                    if !moved {
+                    if !moved || moves > WARMING_MAX {
                         return Err(Violation::Deadlock("the caches cannot be warmed".to_owned()));
                     }
                 }

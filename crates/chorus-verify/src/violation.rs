@@ -40,6 +40,12 @@ pub enum Violation {
         /// The name of the message.
         message: &'static str,
     },
+    /// One input makes a controller evict or send for ever.
+    #[error("one input makes {agent} evict lines or send messages for ever")]
+    Endless {
+        /// The name of the controller.
+        agent: String,
+    },
     /// An operation ended that was not outstanding.
     #[error("T{thread} was answered for {op}, which was not outstanding")]
     UnexpectedAnswer {

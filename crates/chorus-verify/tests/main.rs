@@ -27,6 +27,7 @@ mod driver;
 mod elision;
 mod engine;
 mod expectations;
+mod mutants;
 mod mutation;
 mod networks;
 mod progress;

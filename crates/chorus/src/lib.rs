@@ -70,6 +70,7 @@ Examples:
   chorus check --all                                         every check of every protocol, as a report
   chorus litmus gpu-vi MP SB                                 litmus tests against the memory model
   chorus torture gpu-vi                                      millions of random steps, with coverage
+  chorus mutate gpu-vi --budget 60                           mistakes by machine, and those that no check finds
 
 Exit codes: 0 good; 1 a check failed (wrong result, violation, stuck program); 2 bad input; 130 stopped by Ctrl-C.
 Data goes to stdout; progress and errors go to stderr. NO_COLOR is respected.";

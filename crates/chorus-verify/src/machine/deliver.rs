@@ -16,6 +16,11 @@ use crate::program::{Op, WORDS};
 use crate::state::{Progress, State};
 use crate::violation::Violation;
 
+/// The most lines that leave for one input, and the most messages that take no time and follow from one input. Right
+/// protocols stay far below.
+const EVICTIONS_MAX: usize = 16;
+const INSTANTS_MAX: usize = 1_000;
+
 /// The result of offering an input to a controller.
 pub(super) enum Offer {
     Consumed,
@@ -74,8 +79,13 @@ impl ExploredMachine {
 
     /// Delivers the messages that take no time, and the further ones that they cause, in the order sent.
     pub(super) fn deliver_instants(&self, state: &mut State, mut instants: VecDeque<u32>) -> Result<(), Halt> {
+        let mut delivered = 0;
         while let Some(number) = instants.pop_front() {
             let message = self.nodes.message(number);
+            delivered += 1;
+            if delivered > INSTANTS_MAX {
+                return Err(Violation::Endless { agent: self.config.topology.name(message.dst) }.into());
+            }
             let offer = self.try_input(state, message.dst.0, StepInput::Message(number), &mut instants)?;
             if !matches!(offer, Offer::Consumed) {
                 if self.config.networks != Networks::Unbounded {
@@ -98,7 +108,7 @@ impl ExploredMachine {
         instants: &mut VecDeque<u32>,
     ) -> Result<Offer, Halt> {
         let mut evicted = false;
-        loop {
+        for _ in 0..EVICTIONS_MAX {
             let result = self.step(state[usize::from(agent)], input)?;
             if self.commit_if_done(state, agent, result, instants)? {
                 return Ok(Offer::Consumed);
@@ -112,6 +122,7 @@ impl ExploredMachine {
             }
             evicted = true;
         }
+        Err(Violation::Endless { agent: self.config.topology.name(AgentId(agent)) }.into())
     }
 
     pub(super) fn step(&self, node: u32, input: StepInput) -> Result<u32, Halt> {

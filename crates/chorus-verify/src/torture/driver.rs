@@ -254,6 +254,9 @@ impl Driver {
     pub(super) fn offer(&mut self, agent: u16, input: &Input<'_, WORDS>) -> Result<bool, Problem> {
         let consumed = self.try_input(agent, input)?;
         while let Some(message) = self.instant.pop_front() {
+            if self.attempts > PATIENCE_MAX {
+                return Err(Problem::Livelock { steps: self.attempts, waiting: self.waiting() });
+            }
             if !self.try_input(message.dst.0, &Input::Message(&message))? {
                 let input = self.protocol.messages()[usize::from(message.kind.0)].name;
                 return Err(Problem::NotAtOnce { agent: self.name(message.dst.0), input });

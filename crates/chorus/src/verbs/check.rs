@@ -18,6 +18,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OUT};
+use super::mutate::{mutated, repetition};
 use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, leave_out, table};
@@ -62,6 +63,9 @@ pub struct Arguments {
     /// --json` names the faults.
     #[arg(long, value_name = "NAME")]
     fault: Option<String>,
+    /// Build one of the mistakes in that `chorus mutate` makes. `chorus mutate PROTOCOL --list` names them.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["fault", "networks", "all"])]
+    mutant: Option<String>,
     /// Check only the smallest configurations, which take a moment.
     #[arg(long)]
     smoke: bool,
@@ -92,7 +96,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         return prove_all(arguments, session);
     }
     let protocol = match arguments.protocols.as_slice() {
-        [name] => session.protocol(name)?,
+        [name] => mutated(session.protocol(name)?, arguments.mutant.as_deref())?,
         several => {
             let message =
                 format!("{} protocols are given; one is checked at a time\nhint: several with --all", several.len());
@@ -137,6 +141,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             "schema_version": JSON_SCHEMA_VERSION,
             "protocol": protocol.name(),
             "fault": arguments.fault,
+            "mutant": arguments.mutant,
             "passed": passed,
             "states": checked.iter().map(|checked| checked.report.states).sum::<usize>(),
             "configurations": checked.iter().map(Checked::to_json).collect::<Vec<_>>(),
@@ -156,6 +161,9 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         elisions::print(&tables, session)?;
         if let Some(catch) = &catch {
             session.output.print(&format!("\n{}", catch.to_text()))?;
+        }
+        if let Some(id) = arguments.mutant.as_ref().filter(|_| !passed) {
+            session.output.line(&repetition(id))?;
         }
     }
     let first = checked.iter().find_map(|checked| checked.report.chart());

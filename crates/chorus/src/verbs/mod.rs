@@ -10,6 +10,7 @@ mod export;
 mod list;
 pub mod litmus;
 mod model;
+pub mod mutate;
 mod new;
 pub mod reproduce;
 mod run;
@@ -43,6 +44,8 @@ pub enum Verb {
     Litmus(litmus::Arguments),
     /// Run a protocol through millions of random steps on random small machines.
     Torture(torture::Arguments),
+    /// Make small mistakes in a protocol by machine, and count those that the checks find.
+    Mutate(mutate::Arguments),
     /// Show which outcomes of litmus tests a memory model allows.
     Model(model::Arguments),
     /// Print a protocol's transition table, extracted from its running controllers.
@@ -70,6 +73,7 @@ impl Verb {
             Verb::Check(arguments) => check::run(arguments, session),
             Verb::Litmus(arguments) => litmus::run(arguments, session),
             Verb::Torture(arguments) => torture::run(arguments, session),
+            Verb::Mutate(arguments) => mutate::run(arguments, session),
             Verb::Model(arguments) => model::run(arguments, session),
             Verb::Table(arguments) => table::run(arguments, session),
             Verb::Bench(arguments) => bench::run(arguments, session),

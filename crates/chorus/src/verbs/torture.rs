@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, whole};
+use super::mutate::{mutated, repetition};
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, leave_out, table};
 use crate::session::Session;
@@ -48,6 +49,9 @@ pub struct Arguments {
     /// Build one of the protocol's seeded faults in; `chorus list protocols --json` names them.
     #[arg(long, value_name = "NAME")]
     fault: Option<String>,
+    /// Build one of the mistakes in that `chorus mutate` makes. `chorus mutate PROTOCOL --list` names them.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["all", "fault"])]
+    mutant: Option<String>,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -58,7 +62,7 @@ fn steps(text: &str) -> Result<u64, String> {
 
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocols = match &arguments.protocol {
-        Some(name) => vec![session.protocol(name)?],
+        Some(name) => vec![mutated(session.protocol(name)?, arguments.mutant.as_deref())?],
         None => session.registry.protocols().to_vec(),
     };
     let fault = match (&arguments.fault, protocols.as_slice()) {
@@ -81,11 +85,15 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         session.output.json(&json!({
             "schema_version": JSON_SCHEMA_VERSION,
             "seed": settings.seed,
+            "mutant": arguments.mutant,
             "passed": passed,
             "protocols": all.iter().map(Tortured::to_json).collect::<Vec<_>>(),
         }))?;
     } else {
         print(&all, session)?;
+        if let Some(id) = arguments.mutant.as_ref().filter(|_| !passed) {
+            session.output.line(&repetition(id))?;
+        }
     }
     Ok(Verdict::of(passed))
 }

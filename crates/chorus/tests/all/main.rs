@@ -14,6 +14,7 @@ mod map;
 #[path = "../../../chorus-verify/tests/pages/markdown.rs"]
 mod markdown;
 mod matrices;
+mod mutate;
 mod outputs;
 mod own_graphs;
 #[path = "../../../chorus-verify/tests/pages/mod.rs"]
