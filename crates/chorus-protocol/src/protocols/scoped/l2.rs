@@ -118,9 +118,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Takes an event of a line in the cache: the cache's transition table, row by row.
-    #[inline(never)]
-    fn step_line(&mut self, line: LineAddr, event: Event<'_, W>, out: &mut Outbox<W>) -> StepResult {
-        let taken = match (self.state(line), event) {
+    /// It is compiled once for each kind of input, with the columns of that kind alone.
+    #[inline(always)]
+    fn step_line(&mut self, line: LineAddr, state: State, event: Event<'_, W>, out: &mut Outbox<W>) -> StepResult {
+        let taken = match (state, event) {
             (State::V(slot), Event::Ld(load)) => self.hit(slot, load, out),
             (State::I, Event::Ld(load) | Event::WideLd(load)) => self.miss(load, out),
             (State::IV(_) | State::IA(_), Event::Ld(load)) => self.join(load, out),
@@ -168,31 +169,60 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Ok(outcome(taken))
     }
 
-    /// Takes a message. Its kind, and the part that this bank plays for its line, say which event it is.
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
-        let Message { kind, line, scope, txn, .. } = *message;
-        let request = &self.request(message);
-        let station = request.station;
-        match kind {
-            LD if self.may_answer(station, scope) => self.step_line(line, Event::Ld(request), out),
-            LD => self.step_line(line, Event::WideLd(request), out),
-            DATA | memory::MEM_DATA if txn == Self::own_name(station) => {
-                self.step_line(line, Event::Data(request), out)
-            }
-            DATA | memory::MEM_DATA => self.pass_data_on(message, out),
-            ST => self.step_line(line, Event::St(request), out),
-            ATOM if self.may_perform(station, scope) => self.step_line(line, Event::Atom(request), out),
-            ATOM => self.step_line(line, Event::WideAtom(request), out),
+        match message.kind {
+            LD => self.load(message, out),
+            DATA | memory::MEM_DATA => self.data(message, out),
+            ST => self.store(message, out),
+            ATOM => self.atomic(message, out),
             ATOM_DATA => self.pass_atomic_data_on(message, out),
             INV | INV_REPL | INV_ASTRAY => self.invalidated(message, out),
-            DOWNGRADE => Ok(outcome(self.step_entry(line, HomeEvent::Downgrade(self.sharer(request)), out))),
+            DOWNGRADE => self.downgraded(message, out),
             MsgKind(_) => match self.sync_event(message) {
                 Some(event) => Ok(self.synchronise(event, message, out)),
-                None => Err(self.hole(line)),
+                None => Err(self.hole(message.line)),
             },
         }
     }
 
+    #[inline(never)]
+    fn load(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
+        let load = &self.request(message);
+        let is_near = self.may_answer(load.station, message.scope);
+        let event = if is_near { Event::Ld(load) } else { Event::WideLd(load) };
+        self.step_line(message.line, self.state(message.line), event, out)
+    }
+
+    #[inline(never)]
+    fn data(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
+        let answer = &self.request(message);
+        if message.txn == Self::own_name(answer.station) {
+            self.step_line(message.line, self.state_of_miss(message.line), Event::Data(answer), out)
+        } else {
+            self.pass_data_on(message, out)
+        }
+    }
+
+    #[inline(never)]
+    fn store(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
+        let store = &self.request(message);
+        self.step_line(message.line, self.state(message.line), Event::St(store), out)
+    }
+
+    #[inline(never)]
+    fn atomic(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
+        let atomic = &self.request(message);
+        let is_near = self.may_perform(atomic.station, message.scope);
+        let event = if is_near { Event::Atom(atomic) } else { Event::WideAtom(atomic) };
+        self.step_line(message.line, self.state(message.line), event, out)
+    }
+
+    fn downgraded(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
+        let sharer = self.sharer(&self.request(message));
+        Ok(outcome(self.step_entry(message.line, HomeEvent::Downgrade(sharer), out)))
+    }
+
+    #[inline(always)]
     fn request<'a>(&self, message: &'a Message<W>) -> Request<'a, W> {
         Request { message, station: self.route.station(message.line) }
     }
@@ -204,7 +234,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let lines = if self.faulty(L2Fault::NeighboursKept) { 1 } else { lines };
         let by_store = message.kind != INV_REPL;
         for line in (first.0..first.0 + u64::from(lines)).map(LineAddr) {
-            self.step_line(line, Event::Inv { by_store }, out)?;
+            self.step_line(line, self.state(line), Event::Inv { by_store }, out)?;
         }
         Ok(outcome(self.step_entry(message.line, HomeEvent::Invalidation(message.kind), out)))
     }
@@ -216,7 +246,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             Input::Core(request) if self.command(request, out) => Ok(Outcome::Done),
             Input::Core(CoreRequest { line, .. }) => Err(self.hole(*line)),
             Input::Message(message) => self.step_message(message, out),
-            Input::Evict(line) => self.step_line(*line, Event::Evict, out),
+            Input::Evict(line) => self.step_line(*line, self.state(*line), Event::Evict, out),
             Input::EvictEntry(covered) => Ok(outcome(self.step_entry(*covered, HomeEvent::ReplaceDirEntry, out))),
             Input::Time(_) => Ok(Outcome::Done),
         }

@@ -279,3 +279,58 @@ pub const PLAIN: L2Policy = L2Policy {
     kernel_end: KernelEnd::Releases,
     fault: None,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Topology;
+
+    const STATIONS: [Station; 3] = [Station::Local, Station::GpuHome, Station::Home];
+    const SCOPES: [Scope; 3] = [Scope::WorkGroup, Scope::Gpu, Scope::System];
+
+    fn route(hierarchy: Hierarchy) -> Route {
+        Route::new(0, Topology { gpus: 2, gpms: 2, ..Topology::one_gpu(4, 4) }, hierarchy)
+    }
+
+    fn sees_from(coherence: Coherence, hierarchy: Hierarchy) -> [Station; 3] {
+        SCOPES.map(|scope| coherence.sees_from(scope, &route(hierarchy)))
+    }
+
+    /// HMG paper, sections IV-B and V-B: the caches that a load of each scope may hit in.
+    #[test]
+    fn loads_are_answered_where_the_paper_says() {
+        let directory = PLAIN.coherence;
+        assert_eq!(sees_from(directory, Hierarchy::Flat), [Station::Local, Station::Home, Station::Home]);
+        assert_eq!(sees_from(directory, Hierarchy::GpuHomes), STATIONS);
+        assert_eq!(sees_from(Coherence::None, Hierarchy::GpuHomes), [Station::Local; 3]);
+    }
+
+    /// HMG paper, sections IV-B and V-B: stores of a scope reach the home for it, and others may stay.
+    #[test]
+    fn stores_stay_where_their_scope_allows_it() {
+        let keeps =
+            |write_back: WriteBack| STATIONS.map(|station| SCOPES.map(|scope| write_back.keeps(station, scope)));
+        let [nowhere, weak, everywhere] = [[false; 3], [true, false, false], [true; 3]];
+        assert_eq!(keeps(WriteBack::Never), [nowhere; 3]);
+        assert_eq!(keeps(WriteBack::AtHome), [nowhere, nowhere, everywhere]);
+        assert_eq!(keeps(WriteBack::Everywhere), [weak, weak, everywhere]);
+    }
+
+    #[test]
+    fn atomics_of_any_scope_are_performed_at_a_home() {
+        let performs = |cached: Cached| SCOPES.map(|scope| cached.performs_from(scope, &route(Hierarchy::GpuHomes)));
+        assert_eq!(performs(Cached::Everything), [Station::GpuHome, Station::GpuHome, Station::Home]);
+        assert_eq!(performs(Cached::ThisGpu), [Station::Home; 3]);
+    }
+
+    #[test]
+    fn a_kernel_end_under_a_command_processor_hands_nothing_on() {
+        let rec = L2Policy { release: Release::ToMemory, ..PLAIN };
+        let commanded = L2Policy { kernel_end: KernelEnd::Commanded, ..rec };
+        let handed_on =
+            |policy: L2Policy| [Purpose::Release, Purpose::KernelEnd].map(|purpose| policy.handed_on(purpose));
+        assert_eq!(handed_on(PLAIN), [HandedOn::Remote; 2]);
+        assert_eq!(handed_on(rec), [HandedOn::Everything; 2]);
+        assert_eq!(handed_on(commanded), [HandedOn::Everything, HandedOn::Nothing]);
+    }
+}

@@ -75,6 +75,18 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
+    /// The state of a line that arrives. Its register knows of it, and the cache need not be searched.
+    #[inline(always)]
+    pub(super) fn state_of_miss(&self, line: LineAddr) -> State {
+        match self.mshrs.find_with_slot(line) {
+            Some((register, _)) if self.waiting_atomics > 0 && self.mshrs.payload(register).is_some() => {
+                State::IA(self.lines.find(line))
+            }
+            Some((_, slot)) => self.lines.find_at(slot, line).map_or(State::II, State::IV),
+            None => self.state(line),
+        }
+    }
+
     /// The state of the line in a place, if no atomic waits for it.
     #[inline(always)]
     fn state_at(&self, slot: Slot) -> State {

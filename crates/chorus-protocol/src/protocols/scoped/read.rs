@@ -143,7 +143,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Takes a line that this bank has waited for, keeps it where a place is reserved for it, and answers the readers.
-    #[inline(never)]
+    #[inline]
     pub(super) fn fill(&mut self, answered: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
         let Request { message, station } = *answered;
         let line = message.line;

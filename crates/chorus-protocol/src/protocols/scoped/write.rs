@@ -60,6 +60,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Ok(())
     }
 
+    #[inline(always)]
     fn store_at(&mut self, slot: Slot, store: &Request<'_, W>, out: &mut Outbox<W>) {
         let Request { message, station } = *store;
         let stays = self.stays(station, message.scope);
