@@ -14,14 +14,14 @@
 //! ```
 //! use chorus_protocol::prelude::*;
 //! use chorus_protocol::protocols::hmg::HMG;
-//! use chorus_protocol::protocols::scoped::policy::{L2Policy, Policy};
+//! use chorus_protocol::protocols::scoped::policy::{L2Policy, Policy, Release};
 //! use chorus_protocol::protocols::scoped::protocol::ScopedProtocol;
 //!
 //! static DECLARATION: Declaration = Declaration { name: "hmg-cleaning", ..*HMG.declaration };
 //! static HMG_CLEANING: ScopedProtocol = ScopedProtocol {
 //!     declaration: &DECLARATION,
 //!     extends: None,
-//!     policy: Policy { l2: L2Policy { release_cleans_home: true, ..HMG.policy.l2 }, ..HMG.policy },
+//!     policy: Policy { l2: L2Policy { release: Release::ToMemory, ..HMG.policy.l2 }, ..HMG.policy },
 //!     seeds: HMG.seeds,
 //! };
 //! assert_eq!(HMG_CLEANING.model(), HMG.model());

@@ -5,7 +5,7 @@
 //! [Chiplet Coherence Table](crate::chiplet_table) which L2s have to be written back and which have to be emptied. All
 //! other L2s keep their lines from kernel to kernel.
 
-use crate::protocols::scoped::policy::WITH_COMMANDS;
+use crate::protocols::scoped::declarations::WITH_COMMANDS;
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::COMMANDED;
 use crate::protocols::viper_chiplet::POLICY;

@@ -4,7 +4,7 @@
 //! Caches and table are those of [`cpelide`](super::cpelide). A command of the table concerns the ranges of one data
 //! structure in one chiplet. It reaches the banks page by page, since addresses are translated by pages.
 
-use crate::protocols::scoped::policy::WITH_COMMANDS;
+use crate::protocols::scoped::declarations::WITH_COMMANDS;
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::COMMANDED_BY_PAGE;
 use crate::protocols::viper_chiplet::POLICY;

@@ -11,10 +11,12 @@
 //! nothing of it either.
 
 use crate::cache::Replacement;
-use crate::directory::DirectoryKind;
+use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::parameters::REMOTE_PARAMETERS;
-use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy, TRACKING, WriteBack};
+use crate::protocols::scoped::policy::{
+    Allocation, Coherence, GROUPS, L2Policy, PLAIN, Policy, Release, Tracking, WriteBack,
+};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::BOUNDED;
 use crate::registry::{Declaration, FaultSpec};
@@ -23,13 +25,14 @@ use crate::seed::specs;
 /// The policy that all L2s of the REC paper share (sections 2.2 and 2.3, Table 2).
 pub(super) const REC_L2: L2Policy = L2Policy {
     write_back: WriteBack::AtHome,
-    allocates_stores: true,
-    release_cleans_home: true,
-    directory: DirectoryKind::LineGroups,
-    lines_per_entry: Some(1),
-    replacement: Replacement::Fifo,
+    allocation: Allocation::All,
+    release: Release::ToMemory,
+    coherence: Coherence::Directory(LINES),
     ..PLAIN
 };
+
+/// The directory of the baseline (section 2.3): one line per entry, first in, first out.
+pub(super) const LINES: Tracking = Tracking { lines_per_entry: Some(1), replacement: Replacement::Fifo, ..GROUPS };
 
 const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, l2: REC_L2 };
 

@@ -3,9 +3,10 @@
 //!
 //! A write to any of the four lines takes all four back. Everything else is as in the baseline, [`dir`](super::dir).
 
-use crate::protocols::dir::REC_L2;
+use crate::protocols::dir::{LINES, REC_L2};
+use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{L2Policy, Policy, TRACKING};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, Policy, Tracking};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
@@ -14,8 +15,10 @@ use crate::seed::specs;
 /// Lines of an entry.
 pub const LINES_PER_ENTRY: u32 = 4;
 
+const ENTRIES: Tracking = Tracking { lines_per_entry: Some(LINES_PER_ENTRY), ..LINES };
+
 const POLICY: Policy =
-    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { lines_per_entry: Some(LINES_PER_ENTRY), ..REC_L2 } };
+    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { coherence: Coherence::Directory(ENTRIES), ..REC_L2 } };
 
 static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
 

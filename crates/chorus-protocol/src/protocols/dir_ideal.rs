@@ -1,16 +1,19 @@
 //! The ideal of the REC paper (section 3.3): a directory without bounds, so that only writes take copies back.
 
 use crate::directory::DirectoryKind;
-use crate::protocols::dir::REC_L2;
+use crate::protocols::dir::{LINES, REC_L2};
+use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{L2Policy, Policy, TRACKING};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, Policy, Tracking};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::UNBOUNDED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
+const ENTRIES: Tracking = Tracking { entries: DirectoryKind::Unbounded, ..LINES };
+
 const POLICY: Policy =
-    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { directory: DirectoryKind::Unbounded, ..REC_L2 } };
+    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { coherence: Coherence::Directory(ENTRIES), ..REC_L2 } };
 
 static FAULTS: [FaultSpec; UNBOUNDED.len()] = specs(&UNBOUNDED);
 

@@ -5,8 +5,10 @@
 //! invalidation on to the modules that it tracks. This is the one transition that NHCC does not have.
 
 use crate::protocols::nhcc::NHCC;
+use crate::protocols::scoped::declarations::WITH_RANGES;
+use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{L2Fault, L2Policy, PLAIN, Policy, WITH_RANGES};
+use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{GPU_HOMES, GROUPED, ScopedSeed};

@@ -6,9 +6,11 @@
 //! would hold, so that programs follow the control flow of a correct execution and only time is idealised. The other
 //! drivers see the stale copies.
 
+use crate::protocols::scoped::declarations::SCOPED;
+use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::parameters::IDEAL_PARAMETERS;
-use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, PLAIN, Policy, SCOPED};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{CACHING, ScopedSeed};

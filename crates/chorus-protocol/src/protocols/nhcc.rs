@@ -6,8 +6,9 @@
 //!
 //! The parameter `ranges` gives NHCC and HMG the directory of REC.
 
+use crate::protocols::scoped::declarations::WITH_RANGES;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{PLAIN, Policy, WITH_RANGES};
+use crate::protocols::scoped::policy::{PLAIN, Policy};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};

@@ -17,9 +17,10 @@
 //! carried out all the same.
 
 use crate::protocols::nhcc_wt::NHCC_L2;
+use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::parameters::ELIDE_PARAMETERS;
-use crate::protocols::scoped::policy::{L2Policy, Policy, TRACKING, WriteBack};
+use crate::protocols::scoped::policy::{L2Policy, Policy, WriteBack};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED_AND_COMMANDED;
 use crate::protocols::scoped::tallies::COMMAND_TALLIES;

@@ -6,15 +6,16 @@
 //! system says how many entries a directory has and how many lines an entry covers; in the paper these are 12K and
 //! four.
 
+use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy, TRACKING};
+use crate::protocols::scoped::policy::{Allocation, L2Policy, PLAIN, Policy};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
 /// The policy that all L2s of the CPElide paper's HMG share.
-pub(super) const NHCC_L2: L2Policy = L2Policy { allocates_stores: true, ..PLAIN };
+pub(super) const NHCC_L2: L2Policy = L2Policy { allocation: Allocation::All, ..PLAIN };
 
 const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, l2: NHCC_L2 };
 

@@ -4,8 +4,9 @@
 //! fetches it anew. Private caches may keep such lines, since acquires empty private caches in all of the paper's
 //! protocols.
 
+use crate::protocols::scoped::declarations::WITH_DIRECTORIES;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Cached, L2Policy, PLAIN, Policy, WITH_DIRECTORIES};
+use crate::protocols::scoped::policy::{Cached, L2Policy, PLAIN, Policy};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};

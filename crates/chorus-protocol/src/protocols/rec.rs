@@ -6,18 +6,19 @@
 
 use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
-use crate::protocols::dir::REC_L2;
+use crate::protocols::dir::{LINES, REC_L2};
+use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{L2Policy, Policy, TRACKING};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, Policy, Tracking};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::RANGES;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
-const POLICY: Policy = Policy {
-    acquire: Acquire::DropsPrivate,
-    l2: L2Policy { directory: DirectoryKind::Ranges, replacement: Replacement::Lru, ..REC_L2 },
-};
+const ENTRIES: Tracking = Tracking { entries: DirectoryKind::Ranges, replacement: Replacement::Lru, ..LINES };
+
+const POLICY: Policy =
+    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { coherence: Coherence::Directory(ENTRIES), ..REC_L2 } };
 
 static FAULTS: [FaultSpec; RANGES.len()] = specs(&RANGES);
 

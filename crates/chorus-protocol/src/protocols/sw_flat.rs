@@ -3,15 +3,16 @@
 //! Every line has one home. An acquire wider than a work-group empties the private cache and the L2 of its module, the
 //! two caches between it and any home. A release waits until the homes have its stores.
 
+use crate::protocols::scoped::declarations::WITH_ACQUIRES;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, WITH_ACQUIRES};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, Spared};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::SOFTWARE;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
 const POLICY: Policy =
-    Policy { acquire: Acquire::DropsShared, l2: L2Policy { coherence: Coherence::Acquires, ..PLAIN } };
+    Policy { acquire: Acquire::DropsShared, l2: L2Policy { coherence: Coherence::Acquires(Spared::Nothing), ..PLAIN } };
 
 static FAULTS: [FaultSpec; SOFTWARE.len()] = specs(&SOFTWARE);
 

@@ -4,8 +4,10 @@
 //! scope empties the private cache and the L2 of its module. An acquire of system scope empties all L2s of its GPU,
 //! since any of them may be a GPU home with stale lines. Everything else is as in [`sw_flat`](super::sw_flat).
 
+use crate::protocols::scoped::declarations::WITH_ACQUIRES;
+use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Coherence, L2Fault, L2Policy, PLAIN, Policy, WITH_ACQUIRES};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, Spared};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{GPU_HOMES, SOFTWARE, ScopedSeed};
@@ -15,7 +17,7 @@ use crate::seed::{in_l2, specs};
 
 const POLICY: Policy = Policy {
     acquire: Acquire::DropsShared,
-    l2: L2Policy { hierarchy: Hierarchy::GpuHomes, coherence: Coherence::Acquires, ..PLAIN },
+    l2: L2Policy { hierarchy: Hierarchy::GpuHomes, coherence: Coherence::Acquires(Spared::Nothing), ..PLAIN },
 };
 
 /// Mistakes that need GPU homes without directories.

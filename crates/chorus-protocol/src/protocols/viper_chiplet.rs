@@ -10,9 +10,10 @@
 //! necessary: L2s then keep what they read of other chiplets' memory, until one of their threads acquires, which drops
 //! the lines of other memory than their own, or until a command drops everything.
 
+use crate::protocols::scoped::declarations::WITH_COMMANDS;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::parameters::BOUNDARY_PARAMETERS;
-use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, WITH_COMMANDS, WriteBack};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, Spared, WriteBack};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::COMMANDED;
 use crate::registry::{Commands, Declaration, FaultSpec};
@@ -21,7 +22,7 @@ use crate::seed::specs;
 /// The policy of the L2s of the CPElide paper, without commands (section IV-C and Table I).
 pub(super) const POLICY: Policy = Policy {
     acquire: Acquire::DropsShared,
-    l2: L2Policy { coherence: Coherence::Acquires, write_back: WriteBack::AtHome, acquire_spares_home: true, ..PLAIN },
+    l2: L2Policy { coherence: Coherence::Acquires(Spared::OwnMemory), write_back: WriteBack::AtHome, ..PLAIN },
 };
 
 static FAULTS: [FaultSpec; COMMANDED.len()] = specs(&COMMANDED);

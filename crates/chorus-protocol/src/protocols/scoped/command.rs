@@ -14,8 +14,8 @@ use crate::controller::Outbox;
 use crate::directory::Directory;
 use crate::line::ByteMask;
 use crate::protocols::scoped::collect::{Asker, Purpose};
+use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::policy::{L2Fault, WriteBack};
 use crate::protocols::scoped::tallies::{LINES_BY_COMMAND, WRITTEN_BACK_BY_COMMAND};
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
@@ -34,7 +34,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.empty(&concerned);
         }
         let asker = Asker { agent: self.me, txn: request.txn };
-        let waits = self.policy.write_back == WriteBack::Everywhere && !self.faulty(L2Fault::CommandDoesNotWait);
+        let waits = self.policy.write_back.holds_up_stores() && !self.faulty(L2Fault::CommandDoesNotWait);
         if !waits {
             out.complete_empty(asker.txn);
         } else if self.collections.is_running(Purpose::Command) {

@@ -8,17 +8,22 @@
 //! Reads of a line merge while nothing else is outstanding for it (I_V). A write to the line, or an acquire, makes the
 //! copy that is on its way too old for later reads. That copy answers the reads that wait and is not cached (I_I).
 //! Later reads send requests of their own, behind the write.
+//!
+//! [`ScopedL1::step_line`] is the transition table. Fences concern no line (`fences`).
 
 use crate::access::{CoreOp, CoreRequest, LoadRequest, Order, Scope, Txn};
 use crate::address::{AgentId, Divisor, LineAddr, Role};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
-    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, Time, Unspecified, Vocabulary,
+    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, StepResult, Time, Unspecified,
+    Vocabulary,
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
-use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, LD, REL, REL_END, ST};
+use crate::protocols::scoped::faults::L1Fault;
+use crate::protocols::scoped::fences::Fence;
+use crate::protocols::scoped::messages::{ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, LD, ST};
 use crate::protocols::scoped::policy::Cached;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
@@ -47,54 +52,77 @@ pub struct L1Policy {
     pub fault: Option<L1Fault>,
 }
 
-/// A mistake that can be built into a private cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum L1Fault {
-    /// An acquire keeps the copies.
-    KeptCopies,
-    /// A refill that is on its way when an acquire comes is cached.
-    KeptMisses,
-    /// Loads of wide scope hit.
-    WideHit,
-    /// A store leaves the old copy readable.
-    StaleStoreHit,
-    /// A refill that is on its way when a store passes is cached.
-    PendingStore,
-    /// An atomic leaves the old copy readable.
-    StaleAtomic,
-    /// A release does not wait for anything.
-    NoRelease,
-    /// An acquire that is also a release drops the copies first and waits afterwards.
-    EarlyAcquire,
-    /// Only the first of merged loads is answered.
-    LostMerge,
-    /// A store hit writes the whole copy, not only the bytes concerned.
-    WholeCopy,
-    /// The end of a kernel releases nothing.
-    NoKernelEnd,
-}
-
-/// The state of a line in a private cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The state of a line in a private cache, in the order of the rows of [`VOCABULARY`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    #[default]
     I,
-    V,
-    IV,
+    V(Slot),
+    IV(Slot),
     II,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Event {
-    Load,
-    WideLoad,
-    Store,
-    Atomic,
+impl State {
+    /// The row of [`VOCABULARY`].
+    fn row(self) -> u8 {
+        match self {
+            State::I => 0,
+            State::V(_) => 1,
+            State::IV(_) => 2,
+            State::II => 3,
+        }
+    }
+}
+
+/// The content of a place in the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    #[default]
+    Copy,
+    /// The place is reserved for a copy on its way.
+    Reserved,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event<'a, const W: usize> {
+    Load(&'a CoreRequest<W>),
+    WideLoad(&'a CoreRequest<W>),
+    Store(&'a CoreRequest<W>),
+    Atomic(&'a CoreRequest<W>),
     Evict,
-    Data,
-    AtomData,
+    /// A line for the loads that were merged.
+    Data(&'a Message<W>),
+    /// A line for one load, which merged with no other.
+    OwnData(&'a Message<W>),
+    AtomData(&'a Message<W>),
     /// A message that no L1 is ever sent. Every state has a hole for it.
     Foreign,
+}
+
+impl<'a, const W: usize> Event<'a, W> {
+    /// The event for which a message stands, if it concerns a line.
+    fn of(message: &'a Message<W>) -> Option<Event<'a, W>> {
+        match message.kind {
+            DATA if message.txn == Txn::Merged => Some(Event::Data(message)),
+            DATA => Some(Event::OwnData(message)),
+            ATOM_DATA => Some(Event::AtomData(message)),
+            DONE | ACQ_DONE => None,
+            MsgKind(_) => Some(Event::Foreign),
+        }
+    }
+
+    /// The column of [`VOCABULARY`].
+    fn column(self) -> u8 {
+        match self {
+            Event::Load(_) => 0,
+            Event::WideLoad(_) => 1,
+            Event::Store(_) => 2,
+            Event::Atomic(_) => 3,
+            Event::Evict => 4,
+            Event::Data(_) | Event::OwnData(_) => 5,
+            Event::AtomData(_) => 6,
+            Event::Foreign => 7,
+        }
+    }
 }
 
 /// The states and events of the cache's transition table.
@@ -111,41 +139,23 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     expiry: None,
 };
 
-/// A fence, or a kernel's start or end, that waits for the L2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Fence {
-    txn: Txn,
-    scope: Scope,
-    stage: Stage,
-    /// The number of banks that have not answered yet.
-    banks: u16,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Stage {
-    /// The fence is released when all banks have answered. If `acquires` is set, it acquires then.
-    Release { acquires: bool },
-    /// The fence is passed when all banks have answered that the shared copies are dropped.
-    Acquire,
-}
-
 /// A software-coherent private cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ScopedL1<const W: usize> {
-    me: AgentId,
-    config: BuildConfig,
-    policy: L1Policy,
+    pub(super) me: AgentId,
+    pub(super) config: BuildConfig,
+    pub(super) policy: L1Policy,
     module: u16,
     /// The first bank of the module.
-    first_bank: AgentId,
+    pub(super) first_bank: AgentId,
     /// The number of banks of the module, and of consecutive lines that one of them serves.
     banks: Divisor,
     interleave: Divisor,
     /// Lines in V, and in I_V (whose place is reserved).
-    lines: CacheArray<State, W>,
+    pub(super) lines: CacheArray<Place, W>,
     /// The readers of a line's outstanding miss.
     mshrs: Mshrs<(), Txn>,
-    fences: Vec<Fence>,
+    pub(super) fences: Vec<Fence>,
 }
 
 impl<const W: usize> ScopedL1<W> {
@@ -169,15 +179,18 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     #[inline(always)]
-    fn state(&self, line: LineAddr) -> (State, Option<Slot>) {
+    fn state(&self, line: LineAddr) -> State {
         match self.lines.find_again(line) {
-            Some(slot) => (*self.lines.meta(slot), Some(slot)),
-            None if self.mshrs.find(line).is_some() => (State::II, None),
-            None => (State::I, None),
+            Some(slot) => match self.lines.meta(slot) {
+                Place::Copy => State::V(slot),
+                Place::Reserved => State::IV(slot),
+            },
+            None if self.mshrs.find(line).is_some() => State::II,
+            None => State::I,
         }
     }
 
-    fn faulty(&self, fault: L1Fault) -> bool {
+    pub(super) fn faulty(&self, fault: L1Fault) -> bool {
         self.policy.fault == Some(fault)
     }
 
@@ -194,22 +207,15 @@ impl<const W: usize> ScopedL1<W> {
         self.scope_of(order, scope) > Scope::WorkGroup
     }
 
-    fn event(&self, input: &Input<'_, W>) -> Option<(LineAddr, Event)> {
-        match input {
-            Input::Core(request) => {
-                let event = match request.op {
-                    CoreOp::Load if self.is_wide(request.order, request.scope) => Event::WideLoad,
-                    CoreOp::Load => Event::Load,
-                    CoreOp::Store => Event::Store,
-                    CoreOp::Atomic(_) => Event::Atomic,
-                    CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => return None,
-                };
-                Some((request.line, event))
-            }
-            Input::Message(message) if message.kind == DONE || message.kind == ACQ_DONE => None,
-            Input::Message(message) => Some((message.line, Event::of(message.kind))),
-            Input::Evict(line) => Some((*line, Event::Evict)),
-            Input::EvictEntry(_) | Input::Time(_) => None,
+    /// The event for which an operation of the core stands, if it concerns a line.
+    #[inline(always)]
+    fn event<'a>(&self, request: &'a CoreRequest<W>) -> Option<Event<'a, W>> {
+        match request.op {
+            CoreOp::Load if self.is_wide(request.order, request.scope) => Some(Event::WideLoad(request)),
+            CoreOp::Load => Some(Event::Load(request)),
+            CoreOp::Store => Some(Event::Store(request)),
+            CoreOp::Atomic(_) => Some(Event::Atomic(request)),
+            CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => None,
         }
     }
 
@@ -242,237 +248,130 @@ impl<const W: usize> ScopedL1<W> {
         out.send(Message { origin: self.me, scope, ..Message::request(kind, request, self.me, to) });
     }
 
-    /// Takes an operation of the core. Loads come first, because they are the most frequent ones.
+    /// Takes an event of a line: the transition table, row by row.
     #[inline(never)]
-    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        let (state, slot) = self.state(request.line);
-        if request.op == CoreOp::Load {
-            return Ok(self.load(request, state, slot, out));
-        }
-        Ok(self.step_core_in_state(state, slot, request, out))
-    }
+    fn step_line(&mut self, line: LineAddr, event: Event<'_, W>, out: &mut Outbox<W>) -> StepResult {
+        let state = self.state(line);
+        match (state, event) {
+            (State::V(slot), Event::Load(load)) => self.hit(slot, load, out),
+            (State::I, Event::Load(load)) => return Ok(self.miss(load, out)),
+            (State::IV(_), Event::Load(load)) => self.merge(load),
+            // A copy here may be older than the value that a wide load is about to see.
+            (State::V(slot) | State::IV(slot), Event::WideLoad(load)) => self.give_up(slot, LD, load, out),
+            (State::II, Event::Load(load)) => self.send(LD, load, out),
+            (State::I | State::II, Event::WideLoad(load)) => self.send(LD, load, out),
 
-    /// Takes an operation on a line whose state is known.
-    #[inline(never)]
-    fn step_core_in_state(
-        &mut self,
-        state: State,
-        slot: Option<Slot>,
-        request: &CoreRequest<W>,
-        out: &mut Outbox<W>,
-    ) -> Outcome {
-        match request.op {
-            CoreOp::Load => return self.load(request, state, slot, out),
-            CoreOp::Store => self.store(request, state, slot, out),
-            CoreOp::Atomic(_) => {
-                if let Some(slot) = slot.filter(|_| !self.faulty(L1Fault::StaleAtomic)) {
-                    self.lines.remove(slot);
-                }
-                self.send(ATOM, request, out);
-            }
-            CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => self.fence(request, out),
-        }
-        Outcome::Done
-    }
+            (State::V(slot), Event::Store(store)) => self.write(slot, store, out),
+            (State::IV(slot), Event::Store(store)) => self.close(slot, store, out),
+            (State::I | State::II, Event::Store(store)) => self.store(store, out),
 
-    #[inline(never)]
-    fn load(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) -> Outcome {
-        if self.is_wide(request.order, request.scope) && !self.faulty(L1Fault::WideHit) {
-            // The copy here may be older than the value that the load is about to see.
-            if let Some(slot) = slot {
-                self.lines.remove(slot);
+            (State::V(_) | State::IV(_), Event::Atomic(atomic)) if self.faulty(L1Fault::StaleAtomic) => {
+                self.send(ATOM, atomic, out);
             }
-            self.send(LD, request, out);
-            return Outcome::Done;
-        }
-        match (state, slot) {
-            (State::V, Some(slot)) => {
-                self.lines.touch(slot);
-                out.complete(request.txn, self.lines.data(slot));
-                Outcome::Done
-            }
-            (State::IV, _) => {
-                if let Some(register) = self.mshrs.find(request.line) {
-                    self.mshrs.push_target(register, request.txn);
-                }
-                Outcome::Done
-            }
-            (State::I, _) if self.may_keep(request.line) => self.miss(request, out),
-            (State::I | State::V | State::II, _) => {
-                self.send(LD, request, out);
-                Outcome::Done
-            }
-        }
-    }
+            (State::V(slot) | State::IV(slot), Event::Atomic(atomic)) => self.give_up(slot, ATOM, atomic, out),
+            (State::I | State::II, Event::Atomic(atomic)) => self.send(ATOM, atomic, out),
 
-    /// Starts a read miss that will leave a copy behind.
-    #[inline(always)]
-    fn miss(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
-        if self.mshrs.is_full() {
-            return Outcome::Stall;
-        }
-        let slot = match self.lines.room_for(request.line, |state| *state == State::V) {
-            Room::Busy => return Outcome::Stall,
-            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
-            Room::Occupied(slot) | Room::Free(slot) => slot,
-        };
-        self.lines.replace(slot, request.line, State::IV);
-        self.mshrs.insert_for(request.line, slot, request.txn, || ());
-        let message = Message::control(LD, request.line, self.me, self.bank(request.line));
-        out.send(Message { txn: Txn::Merged, origin: self.me, ..message });
-        Outcome::Done
-    }
+            (State::V(slot), Event::Evict) => self.lines.remove(slot),
 
-    #[inline(never)]
-    fn store(&mut self, request: &CoreRequest<W>, state: State, slot: Option<Slot>, out: &mut Outbox<W>) {
-        match (state, slot) {
-            (State::V, Some(_)) if self.faulty(L1Fault::StaleStoreHit) => {}
-            (State::IV, Some(_)) if self.faulty(L1Fault::PendingStore) => {}
-            (State::V, Some(slot)) => {
-                let mask = if self.faulty(L1Fault::WholeCopy) { ByteMask::full::<W>() } else { request.mask };
-                self.lines.data_mut(slot).merge(mask, &request.data);
-            }
-            (State::IV, Some(slot)) => self.lines.remove(slot),
-            (State::I | State::II, _) | (State::V | State::IV, None) => {}
-        }
-        self.send(ST, request, out);
-        out.complete_empty(request.txn);
-    }
-
-    /// Starts a fence, or a kernel's start or end. It releases first and acquires afterwards.
-    #[inline(never)]
-    fn fence(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) {
-        let CoreRequest { order, scope, txn, .. } = *request;
-        let acquires = matches!(order, Order::Acquire | Order::AcqRel);
-        let releases = matches!(order, Order::Release | Order::AcqRel);
-        let kernel_end = request.op == CoreOp::KernelEnd && self.faulty(L1Fault::NoKernelEnd);
-        if scope == Scope::WorkGroup {
-            out.complete_empty(txn);
-        } else if releases && !self.faulty(L1Fault::NoRelease) && !kernel_end {
-            if acquires && self.faulty(L1Fault::EarlyAcquire) {
-                self.drop_copies();
-            }
-            let kind = if request.op == CoreOp::KernelEnd { REL_END } else { REL };
-            self.ask_banks(kind, txn, scope, Stage::Release { acquires }, out);
-        } else {
-            let begins = request.op == CoreOp::KernelBegin;
-            let acquire = if begins { self.policy.kernel_acquire } else { self.policy.acquire };
-            self.acquired(acquire, acquires, txn, scope, out);
-        }
-    }
-
-    /// Continues a fence whose releases are done.
-    fn acquired(&mut self, acquire: Acquire, acquires: bool, txn: Txn, scope: Scope, out: &mut Outbox<W>) {
-        match acquire {
-            Acquire::DropsShared if acquires => self.ask_banks(ACQ, txn, scope, Stage::Acquire, out),
-            Acquire::DropsPrivate | Acquire::DropsShared | Acquire::Nothing => {
-                if acquires {
-                    self.drop_copies();
-                }
-                out.complete_empty(txn);
-            }
-        }
-    }
-
-    /// Sends a request to every bank of the module, behind everything that was sent before.
-    fn ask_banks(&mut self, kind: MsgKind, txn: Txn, scope: Scope, stage: Stage, out: &mut Outbox<W>) {
-        let banks = self.config.topology.banks_per_module();
-        for bank in 0..banks {
-            let to = AgentId(self.first_bank.0 + bank);
-            let message = Message::control(kind, LineAddr(0), self.me, to);
-            out.send(Message { txn, scope, origin: self.me, ..message });
-        }
-        self.fences.push(Fence { txn, scope, stage, banks });
-    }
-
-    /// Drops every copy. Copies that are on their way will not be kept.
-    fn drop_copies(&mut self) {
-        if self.policy.acquire == Acquire::Nothing || self.faulty(L1Fault::KeptCopies) {
-            return;
-        }
-        let kept_misses = self.faulty(L1Fault::KeptMisses) || self.faulty(L1Fault::EarlyAcquire);
-        self.lines.remove_where(|state| *state == State::V || !kept_misses);
-    }
-
-    #[inline(never)]
-    fn bank_answered(&mut self, txn: Txn, out: &mut Outbox<W>) {
-        let Some(index) = self.fences.iter().position(|fence| fence.txn == txn) else { return };
-        let fence = &mut self.fences[index];
-        fence.banks -= 1;
-        if fence.banks > 0 {
-            return;
-        }
-        let Fence { scope, stage, .. } = self.fences.remove(index);
-        match stage {
-            Stage::Release { acquires } => {
-                let acquires = acquires && !self.faulty(L1Fault::EarlyAcquire);
-                self.acquired(self.policy.acquire, acquires, txn, scope, out);
-            }
-            Stage::Acquire => {
-                self.drop_copies();
-                out.complete_empty(txn);
-            }
-        }
-    }
-
-    /// Takes a message. Lines that loads wait for come first, because they are the most frequent ones.
-    #[inline(never)]
-    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        if message.kind == DATA
-            && message.txn == Txn::Merged
-            && let Some((register, slot)) = self.mshrs.find_resident(&self.lines, message.line)
-            && *self.lines.meta(slot) == State::IV
-        {
-            self.lines.fill(slot, &message.data);
-            *self.lines.meta_mut(slot) = State::V;
-            self.answer_merged(register, &message.data, out);
-            return Ok(Outcome::Done);
-        }
-        self.step_any(message, out)
-    }
-
-    /// Takes a message of any kind.
-    #[inline(never)]
-    fn step_any(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
-        if message.kind == DONE || message.kind == ACQ_DONE {
-            self.bank_answered(message.txn, out);
-            return Ok(Outcome::Done);
-        }
-        let (state, slot) = self.state(message.line);
-        let event = Event::of(message.kind);
-        match (event, state) {
-            (Event::Data, State::IV | State::II) if message.txn == Txn::Merged => {
-                if let Some(slot) = slot {
-                    self.lines.fill(slot, &message.data);
-                    *self.lines.meta_mut(slot) = State::V;
-                }
-                if let Some(register) = self.mshrs.find(message.line) {
-                    self.answer_merged(register, &message.data, out);
-                }
-            }
-            (Event::Data | Event::AtomData, State::I | State::V | State::IV | State::II)
-                if message.txn != Txn::Merged =>
+            (State::IV(slot), Event::Data(refill)) => self.fill(slot, refill, out),
+            (State::II, Event::Data(refill)) => self.answer_merged(refill, out),
+            (State::I | State::V(_) | State::IV(_) | State::II, Event::OwnData(answer) | Event::AtomData(answer))
+                if answer.txn != Txn::Merged =>
             {
-                out.complete(message.txn, &message.data);
+                out.complete(answer.txn, &answer.data)
             }
-            (
-                Event::Load
-                | Event::WideLoad
-                | Event::Store
-                | Event::Atomic
-                | Event::Evict
-                | Event::Data
-                | Event::AtomData
-                | Event::Foreign,
-                State::I | State::V | State::IV | State::II,
-            ) => return Err(unspecified(state, event, message.line)),
+
+            (State::I | State::V(_), Event::Data(_))
+            | (State::I | State::IV(_) | State::II, Event::Evict)
+            | (
+                State::I | State::V(_) | State::IV(_) | State::II,
+                Event::OwnData(_) | Event::AtomData(_) | Event::Foreign,
+            ) => return Err(unspecified(state, event, line)),
         }
         Ok(Outcome::Done)
     }
 
-    /// Answers the loads that wait for a line, which has arrived.
+    /// Answers a load with the copy in `slot`.
+    #[inline]
+    fn hit(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) {
+        self.lines.touch(slot);
+        out.complete(load.txn, self.lines.data(slot));
+    }
+
+    /// Lets a load wait for the line that is on its way.
+    fn merge(&mut self, load: &CoreRequest<W>) {
+        if let Some(register) = self.mshrs.find(load.line) {
+            self.mshrs.push_target(register, load.txn);
+        }
+    }
+
+    /// Starts a read miss. It leaves a copy behind if the cache may keep the line.
     #[inline(always)]
-    fn answer_merged(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
+    fn miss(&mut self, load: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        if !self.may_keep(load.line) {
+            self.send(LD, load, out);
+            return Outcome::Done;
+        }
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        let slot = match self.lines.room_for(load.line, |place| *place == Place::Copy) {
+            Room::Busy => return Outcome::Stall,
+            Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+            Room::Occupied(slot) | Room::Free(slot) => slot,
+        };
+        self.lines.replace(slot, load.line, Place::Reserved);
+        self.mshrs.insert_for(load.line, slot, load.txn, || ());
+        let message = Message::control(LD, load.line, self.me, self.bank(load.line));
+        out.send(Message { txn: Txn::Merged, origin: self.me, ..message });
+        Outcome::Done
+    }
+
+    /// Drops what is in a place, and sends the operation to the L2.
+    fn give_up(&mut self, slot: Slot, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
+        self.lines.remove(slot);
+        self.send(kind, request, out);
+    }
+
+    /// Writes to a copy and to the L2.
+    fn write(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
+        if !self.faulty(L1Fault::StaleStoreHit) {
+            let mask = if self.faulty(L1Fault::WholeCopy) { ByteMask::full::<W>() } else { store.mask };
+            self.lines.data_mut(slot).merge(mask, &store.data);
+        }
+        self.store(store, out);
+    }
+
+    /// Writes to the L2. The copy that is on its way is too old to be kept.
+    fn close(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
+        if !self.faulty(L1Fault::PendingStore) {
+            self.lines.remove(slot);
+        }
+        self.store(store, out);
+    }
+
+    /// Writes to the L2. The core does not wait for it.
+    fn store(&self, store: &CoreRequest<W>, out: &mut Outbox<W>) {
+        self.send(ST, store, out);
+        out.complete_empty(store.txn);
+    }
+
+    /// Keeps the line that has arrived, and answers the loads that wait for it.
+    fn fill(&mut self, slot: Slot, refill: &Message<W>, out: &mut Outbox<W>) {
+        self.lines.fill(slot, &refill.data);
+        *self.lines.meta_mut(slot) = Place::Copy;
+        self.answer_merged(refill, out);
+    }
+
+    /// Answers the loads that wait for a line, which has arrived.
+    fn answer_merged(&mut self, refill: &Message<W>, out: &mut Outbox<W>) {
+        if let Some(register) = self.mshrs.find(refill.line) {
+            self.answer_waiting(register, &refill.data, out);
+        }
+    }
+
+    #[inline(always)]
+    fn answer_waiting(&mut self, register: Register, data: &LineData<W>, out: &mut Outbox<W>) {
         let (mut is_first, lost) = (true, self.faulty(L1Fault::LostMerge));
         self.mshrs.release_serving(register, |txn| {
             if std::mem::take(&mut is_first) || !lost {
@@ -481,38 +380,58 @@ impl<const W: usize> ScopedL1<W> {
         });
     }
 
+    /// Takes an operation of the core.
+    #[inline(never)]
+    fn step_core(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> StepResult {
+        match self.event(request) {
+            Some(Event::WideLoad(load)) if self.faulty(L1Fault::WideHit) => {
+                self.step_line(load.line, Event::Load(load), out)
+            }
+            Some(event) => self.step_line(request.line, event, out),
+            None => {
+                self.fence(request, out);
+                Ok(Outcome::Done)
+            }
+        }
+    }
+
+    /// Takes a message. Lines that merged loads wait for come first, because they are the most frequent ones, and their
+    /// register knows the place that is reserved for them.
+    #[inline(never)]
+    fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
+        if message.kind == DATA
+            && message.txn == Txn::Merged
+            && let Some((register, slot)) = self.mshrs.find_resident(&self.lines, message.line)
+            && *self.lines.meta(slot) == Place::Reserved
+        {
+            self.lines.fill(slot, &message.data);
+            *self.lines.meta_mut(slot) = Place::Copy;
+            self.answer_waiting(register, &message.data, out);
+            return Ok(Outcome::Done);
+        }
+        match Event::of(message) {
+            Some(event) => self.step_line(message.line, event, out),
+            None => {
+                self.bank_answered(message.txn, out);
+                Ok(Outcome::Done)
+            }
+        }
+    }
+
     /// Takes an input that is not frequent.
     #[cold]
-    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+    fn step_other(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> StepResult {
         match input {
             Input::Core(request) => self.step_core(request, out),
             Input::Message(message) => self.step_message(message, out),
-            Input::Evict(line) => match self.state(*line) {
-                (State::V, Some(slot)) => {
-                    self.lines.remove(slot);
-                    Ok(Outcome::Done)
-                }
-                (state @ (State::I | State::V | State::IV | State::II), _) => {
-                    Err(unspecified(state, Event::Evict, *line))
-                }
-            },
+            Input::Evict(line) => self.step_line(*line, Event::Evict, out),
             Input::EvictEntry(_) | Input::Time(_) => Ok(Outcome::Done),
         }
     }
 }
 
-impl Event {
-    fn of(kind: MsgKind) -> Event {
-        match kind {
-            DATA => Event::Data,
-            ATOM_DATA => Event::AtomData,
-            MsgKind(_) => Event::Foreign,
-        }
-    }
-}
-
-fn unspecified(state: State, event: Event, line: LineAddr) -> Unspecified {
-    VOCABULARY.unspecified(state as usize, event as usize, line)
+fn unspecified<const W: usize>(state: State, event: Event<'_, W>, line: LineAddr) -> Unspecified {
+    VOCABULARY.unspecified(usize::from(state.row()), usize::from(event.column()), line)
 }
 
 impl<const W: usize> Controller<W> for ScopedL1<W> {
@@ -521,11 +440,16 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
     }
 
     fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
-        let (line, event) = self.event(input)?;
-        Some(Classified { line, state: self.state(line).0 as u8, event: event as u8 })
+        let (line, event) = match input {
+            Input::Core(request) => (request.line, self.event(request)?),
+            Input::Message(message) => (message.line, Event::of(message)?),
+            Input::Evict(line) => (*line, Event::Evict),
+            Input::EvictEntry(_) | Input::Time(_) => return None,
+        };
+        Some(Classified { line, state: self.state(line).row(), event: event.column() })
     }
 
-    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> Result<Outcome, Unspecified> {
+    fn step(&mut self, input: &Input<'_, W>, out: &mut Outbox<W>) -> StepResult {
         // Almost all inputs are messages and loads.
         if let Input::Message(message) = input {
             return self.step_message(message, out);
@@ -540,20 +464,23 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
         if self.is_wide(load.order, load.scope) && !self.faulty(L1Fault::WideHit) {
             return None;
         }
-        let slot = self.lines.find_first(load.line).filter(|&slot| *self.lines.meta(slot) == State::V)?;
+        let slot = self.lines.find_first(load.line).filter(|&slot| *self.lines.meta(slot) == Place::Copy)?;
         self.lines.touch(slot);
         Some(self.lines.data(slot))
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
-        let (state, slot) = self.state(line);
-        let readable = if state == State::V { ByteMask::full::<W>() } else { ByteMask::EMPTY };
-        let data = slot.map_or(LineData::default(), |slot| *self.lines.data(slot));
-        LineView { state: state as u8, readable, dirty: ByteMask::EMPTY, data, sharers: Sharers::NONE }
+        let state = self.state(line);
+        let (readable, data) = match state {
+            State::V(slot) => (ByteMask::full::<W>(), *self.lines.data(slot)),
+            State::IV(slot) => (ByteMask::EMPTY, *self.lines.data(slot)),
+            State::I | State::II => (ByteMask::EMPTY, LineData::default()),
+        };
+        LineView { state: state.row(), readable, dirty: ByteMask::EMPTY, data, sharers: Sharers::NONE }
     }
 
     fn evictable(&self, line: LineAddr, _: Time) -> bool {
-        self.state(line).0 == State::V
+        matches!(self.state(line), State::V(_))
     }
 
     fn quiescent(&self) -> bool {

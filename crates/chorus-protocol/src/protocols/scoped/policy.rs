@@ -1,26 +1,102 @@
-//! The differences between the scoped protocols, the events that their banks count, and the mistakes that can be built
-//! in.
+//! The differences between the scoped protocols, as a few decisions. Each is a type, and its methods are the only
+//! places that ask for it. [`protocol`](super::protocol) makes the decisions of a protocol from its parameters.
 
+use crate::access::Scope;
+use crate::address::{AgentId, LineAddr};
 use crate::cache::Replacement;
 use crate::directory::DirectoryKind;
+use crate::protocols::scoped::collect::Purpose;
+use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::messages::{NETWORKS, SOFTWARE_NETWORKS, SOFTWARE_TABLE, TABLE};
-use crate::protocols::scoped::parameters::{
-    ACQUIRE_PARAMETERS, DIRECTORY_PARAMETERS, RANGE_PARAMETERS, REMOTE_READ_PARAMETERS,
-};
-use crate::protocols::scoped::route::Hierarchy;
-use crate::protocols::scoped::tallies::{COMMAND_TALLIES, TALLIES};
-use crate::registry::{Commands, Counters, Declaration, Delivery, DirectoryShape, MemoryModel, Promise, Reach, Values};
+use crate::protocols::scoped::route::{Hierarchy, Route, Station};
+use crate::registry::DirectoryShape;
 
-/// The mechanism that keeps the copies of shared banks coherent.
+/// Who keeps the copies of shared banks coherent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coherence {
     /// Directories at the homes invalidate copies.
-    Directory,
+    Directory(Tracking),
     /// Acquires drop copies that may be stale.
-    Acquires,
-    /// Nothing keeps copies coherent.
+    Acquires(Spared),
+    /// Nobody.
     None,
+}
+
+/// The directory beside each bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tracking {
+    /// The organisation of its entries.
+    pub entries: DirectoryKind,
+    /// The number of lines that an entry covers, where the machine does not set it (`directory.lines_per_entry`).
+    /// Entries of ranges cover the lines of `directory.range` instead.
+    pub lines_per_entry: Option<u32>,
+    /// The replacement policy of entries, where the machine leaves it to the protocol.
+    pub replacement: Replacement,
+    /// Whether a bank that drops a clean copy tells the home.
+    pub downgrades: bool,
+}
+
+/// The lines that an acquire leaves in the bank of its module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Spared {
+    /// None.
+    Nothing,
+    /// Lines of the bank's own memory, which are never stale.
+    OwnMemory,
+}
+
+impl Coherence {
+    /// Whether a bank that is this station of a line tracks the copies of others.
+    #[inline]
+    pub fn tracks(self, station: Station) -> bool {
+        station != Station::Local && self.has_directories()
+    }
+
+    /// Whether there are directories at all.
+    #[inline]
+    pub fn has_directories(self) -> bool {
+        matches!(self, Coherence::Directory(_))
+    }
+
+    /// The first station whose copy an operation of `scope` may see.
+    pub fn sees_from(self, scope: Scope, route: &Route) -> Station {
+        match self {
+            Coherence::Directory(_) | Coherence::Acquires(_) => route.point_of(scope),
+            Coherence::None => Station::Local,
+        }
+    }
+
+    /// Whether a bank that drops a clean copy tells the home.
+    #[inline]
+    pub fn downgrades(self) -> bool {
+        matches!(self, Coherence::Directory(Tracking { downgrades: true, .. }))
+    }
+
+    /// Whether an acquire leaves copies of the bank's own memory where they are.
+    pub fn spares_own_memory(self) -> bool {
+        self == Coherence::Acquires(Spared::OwnMemory)
+    }
+
+    /// The directory beside each bank. It stays empty where nobody records anything.
+    pub fn tracking(self) -> Tracking {
+        match self {
+            Coherence::Directory(tracking) => tracking,
+            Coherence::Acquires(_) | Coherence::None => GROUPS,
+        }
+    }
+}
+
+impl Tracking {
+    /// The shape of the directory, made of the machine's description and this decision.
+    pub fn shape(&self, shape: DirectoryShape) -> DirectoryShape {
+        let lines_per_entry = match self.entries {
+            DirectoryKind::Ranges => shape.range_lines,
+            DirectoryKind::LineGroups | DirectoryKind::Unbounded => {
+                self.lines_per_entry.unwrap_or(shape.lines_per_entry)
+            }
+        };
+        DirectoryShape { lines_per_entry, replacement: shape.replacement.or(Some(self.replacement)), ..shape }
+    }
 }
 
 /// The memory of which a cache keeps copies.
@@ -34,6 +110,35 @@ pub enum Cached {
     ThisModule,
 }
 
+impl Cached {
+    /// Whether the bank of `route` keeps copies of a line.
+    #[inline]
+    pub fn keeps(self, line: LineAddr, route: &Route) -> bool {
+        match self {
+            Cached::Everything => true,
+            Cached::ThisGpu => route.is_of_this_gpu(line),
+            Cached::ThisModule => route.station(line) == Station::Home,
+        }
+    }
+
+    /// Whether another bank keeps copies of the memory beside the bank of `route`.
+    pub fn is_kept_by(self, bank: AgentId, route: &Route) -> bool {
+        match self {
+            Cached::Everything => true,
+            Cached::ThisGpu => route.is_neighbour(bank),
+            Cached::ThisModule => false,
+        }
+    }
+
+    /// The first station that performs atomics of `scope`. A station that keeps no copy performs none.
+    pub fn performs_from(self, scope: Scope, route: &Route) -> Station {
+        match self {
+            Cached::Everything => route.point_of(scope.max(Scope::Gpu)),
+            Cached::ThisGpu | Cached::ThisModule => Station::Home,
+        }
+    }
+}
+
 /// The stores that stay in a shared bank until they have to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WriteBack {
@@ -45,121 +150,104 @@ pub enum WriteBack {
     Everywhere,
 }
 
-/// A mistake that can be built into a shared bank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum L2Fault {
-    /// A reader is not recorded.
-    ForgottenReader,
-    /// A remote writer is not recorded.
-    ForgottenWriter,
-    /// The first of the sharers keeps its copy.
-    SparedSharer,
-    /// Invalidations travel on another virtual network than copies.
-    InvalidationsOvertake,
-    /// A copy that is on its way when its invalidation arrives is kept.
-    InstalledAfterInvalidation,
-    /// An invalidation drops one line of its entry only.
-    NeighboursKept,
-    /// A GPU home does not pass invalidations on.
-    InvalidationNotForwarded,
-    /// An entry is replaced without an invalidation of its sharers.
-    SilentReplacement,
-    /// A release does not wait for invalidations to arrive.
-    ReleaseWithoutMarks,
-    /// A release is not sent to other banks.
-    ReleaseStaysHere,
-    /// A system-wide release does not leave the GPU.
-    ReleaseStopsAtGpuHome,
-    /// A GPU home does not pass marks on.
-    MarkNotForwarded,
-    /// A line that is on its way when a store passes is kept.
-    PendingStore,
-    /// A store does not change the copy here.
-    StaleStoreHit,
-    /// A store that changes a copy here goes no further.
-    LostStore,
-    /// A store passes an atomic that waits for its line.
-    StoreOvertakesAtomic,
-    /// An atomic that is performed at a later station leaves the copy here.
-    StaleAtomic,
-    /// The result of an atomic at a home is not passed on.
-    LostAtomic,
-    /// System-wide atomics are performed at GPU homes.
-    AtomicsAtGpuHome,
-    /// Loads of any scope hit in the first bank.
-    WideHit,
-    /// Loads of system scope hit in GPU homes.
-    GpuHomeAnswersAll,
-    /// A write forgets the sharers of all lines of its entry.
-    ForgottenRange,
-    /// A replaced entry invalidates only the first of its lines.
-    FirstOfRange,
-    /// An acquire keeps the copies of shared banks.
-    AcquireKeepsCopies,
-    /// A copy that is on its way when an acquire comes is kept.
-    AcquireKeepsMisses,
-    /// A system-wide acquire drops the copies of one bank only.
-    AcquireOnlyHere,
-    /// A command to write back hands nothing on, and lines stay dirty.
-    CommandWritesNothing,
-    /// A command to write back marks dirty lines clean without handing them on.
-    CommandForgetsDirty,
-    /// A command to empty a bank drops dirty lines without handing them on.
-    CommandLosesDirty,
-    /// A command to empty a bank keeps the copies.
-    CommandKeepsCopies,
-    /// A command is answered before the homes have got the lines that it handed on.
-    CommandDoesNotWait,
-    /// A command for a page concerns its first line only.
-    CommandFirstOfPage,
-    /// Stores to another module's memory stay in the bank of the storing module.
-    RemoteStoresStay,
+impl WriteBack {
+    /// Whether stores of `scope` stay in a bank that is this station of their line.
+    #[inline]
+    pub fn keeps(self, station: Station, scope: Scope) -> bool {
+        match self {
+            WriteBack::Never => false,
+            WriteBack::AtHome => station == Station::Home,
+            WriteBack::Everywhere => station == Station::Home || scope == Scope::WorkGroup,
+        }
+    }
+
+    /// Whether lines of another home's memory can be dirty in a bank.
+    pub fn holds_up_stores(self) -> bool {
+        self == WriteBack::Everywhere
+    }
 }
 
-/// The options in which shared banks differ.
+/// The stores that take a place in a bank that has no copy of their line, besides those that stay there. Others only
+/// update copies that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Allocation {
+    /// Stores of whole lines at their home.
+    WholeLinesAtHome,
+    /// All stores, in every bank that they pass.
+    All,
+}
+
+impl Allocation {
+    /// Whether a store takes a place in a bank that is this station of its line.
+    #[inline]
+    pub fn takes_place(self, station: Station, is_whole: bool) -> bool {
+        match self {
+            Allocation::WholeLinesAtHome => station == Station::Home && is_whole,
+            Allocation::All => true,
+        }
+    }
+}
+
+/// The place to which a release hands dirty lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Release {
+    /// The homes of the lines. Nobody looks behind them.
+    ToHomes,
+    /// Memory.
+    ToMemory,
+}
+
+/// Who decides what stays in a bank at the end of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KernelEnd {
+    /// The end of a kernel is a release.
+    Releases,
+    /// A command processor decides. The kernel end that private caches send hands nothing on.
+    Commanded,
+}
+
+/// The dirty lines that a bank hands on before it asks others to take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HandedOn {
+    /// None.
+    Nothing,
+    /// Lines of other homes' memory.
+    Remote,
+    /// Lines of other homes' memory, then those of the bank's own.
+    Everything,
+}
+
+/// The decisions of shared banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L2Policy {
     /// Whether requests for other GPUs' memory pass a GPU home.
     pub hierarchy: Hierarchy,
-    /// The mechanism that keeps copies coherent.
+    /// Who keeps copies coherent.
     pub coherence: Coherence,
-    /// The number of lines that a directory entry covers, where the machine does not set it
-    /// (`directory.lines_per_entry`). Entries of ranges cover the lines of `directory.range` instead.
-    pub lines_per_entry: Option<u32>,
-    /// The replacement policy of the directory, where the machine leaves it to the protocol.
-    pub replacement: Replacement,
-    /// The organisation of directories, where there are any.
-    pub directory: DirectoryKind,
-    /// The memory of which the bank keeps copies.
+    /// The memory of which banks keep copies.
     pub cached: Cached,
-    /// The stores that stay in the bank.
+    /// The stores that stay in a bank.
     pub write_back: WriteBack,
-    /// Whether a store takes a place for its bytes in every bank that it passes. Otherwise it only updates copies that
-    /// are there.
-    pub allocates_stores: bool,
-    /// Whether a release also hands lines that stay at their home to memory. Nobody needs them there to see them.
-    pub release_cleans_home: bool,
-    /// Whether a bank that drops a clean copy tells the home.
-    pub downgrades: bool,
-    /// Whether an acquire spares lines of the bank's own memory.
-    pub acquire_spares_home: bool,
-    /// Whether a command processor decides what stays in the bank at the end of a kernel. Then the kernel end that
-    /// private caches send has no effect on it.
-    pub commanded: bool,
+    /// The other stores that take a place in a bank.
+    pub allocation: Allocation,
+    /// The place to which a release hands dirty lines.
+    pub release: Release,
+    /// Who decides what stays at the end of a kernel.
+    pub kernel_end: KernelEnd,
     /// The mistake that is built in, if any.
     pub fault: Option<L2Fault>,
 }
 
 impl L2Policy {
-    /// The shape of the directory beside each bank, made of the machine's description and this policy.
-    pub fn shape(&self, shape: DirectoryShape) -> DirectoryShape {
-        let lines_per_entry = match self.directory {
-            DirectoryKind::Ranges => shape.range_lines,
-            DirectoryKind::LineGroups | DirectoryKind::Unbounded => {
-                self.lines_per_entry.unwrap_or(shape.lines_per_entry)
-            }
-        };
-        DirectoryShape { lines_per_entry, replacement: shape.replacement.or(Some(self.replacement)), ..shape }
+    /// The dirty lines that leave when a bank begins to collect answers for `purpose`. A command has handed its lines
+    /// on before.
+    pub fn handed_on(&self, purpose: Purpose) -> HandedOn {
+        match (purpose, self.kernel_end, self.release) {
+            (Purpose::Acquire | Purpose::Command, _, _) => HandedOn::Nothing,
+            (Purpose::KernelEnd, KernelEnd::Commanded, _) => HandedOn::Nothing,
+            (Purpose::Release | Purpose::KernelEnd, _, Release::ToHomes) => HandedOn::Remote,
+            (Purpose::Release | Purpose::KernelEnd, _, Release::ToMemory) => HandedOn::Everything,
+        }
     }
 }
 
@@ -168,72 +256,81 @@ impl L2Policy {
 pub struct Policy {
     /// The effect of acquires in private caches.
     pub acquire: Acquire,
-    /// The options of shared banks.
+    /// The decisions of shared banks.
     pub l2: L2Policy,
 }
+
+/// The directory of the HMG paper (section VI): entries of several lines.
+pub const GROUPS: Tracking = Tracking {
+    entries: DirectoryKind::LineGroups,
+    lines_per_entry: None,
+    replacement: Replacement::Lru,
+    downgrades: false,
+};
 
 /// A policy from which others are derived: write-through, everything cached, nothing optional.
 pub const PLAIN: L2Policy = L2Policy {
     hierarchy: Hierarchy::Flat,
-    coherence: Coherence::Directory,
-    lines_per_entry: None,
-    replacement: Replacement::Lru,
-    directory: DirectoryKind::LineGroups,
+    coherence: Coherence::Directory(GROUPS),
     cached: Cached::Everything,
     write_back: WriteBack::Never,
-    allocates_stores: false,
-    release_cleans_home: false,
-    downgrades: false,
-    acquire_spares_home: false,
-    commanded: false,
+    allocation: Allocation::WholeLinesAtHome,
+    release: Release::ToHomes,
+    kernel_end: KernelEnd::Releases,
     fault: None,
 };
 
-/// The common part of the declarations of all scoped protocols.
-pub const SCOPED: Declaration = Declaration {
-    name: "",
-    title: "",
-    summary: "",
-    citation: "",
-    model: MemoryModel::Ptx,
-    promises: &[Promise::Progress, Promise::MultiCopyAtomicity, Promise::Communication],
-    virtual_networks: NETWORKS,
-    delivery: Delivery::InOrder,
-    counters: Counters::None,
-    reach: Reach::AnyMachine,
-    commands: Commands::None,
-    values: Values::Carried,
-    parameters: &[],
-    tallies: &TALLIES,
-    messages: &TABLE,
-    faults: &[],
-};
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Topology;
 
-/// The common part of the declarations of protocols with directories.
-pub const TRACKING: Declaration = Declaration {
-    promises: &[Promise::Tracking, Promise::Progress, Promise::MultiCopyAtomicity, Promise::Communication],
-    ..SCOPED
-};
+    const STATIONS: [Station; 3] = [Station::Local, Station::GpuHome, Station::Home];
+    const SCOPES: [Scope; 3] = [Scope::WorkGroup, Scope::Gpu, Scope::System];
 
-/// The declaration [`TRACKING`] with parameters for options that the HMG paper leaves open.
-pub const WITH_DIRECTORIES: Declaration = Declaration { parameters: &DIRECTORY_PARAMETERS, ..TRACKING };
+    fn route(hierarchy: Hierarchy) -> Route {
+        Route::new(0, Topology { gpus: 2, gpms: 2, ..Topology::one_gpu(4, 4) }, hierarchy)
+    }
 
-/// The declaration [`WITH_DIRECTORIES`] with a parameter that chooses a directory of ranges.
-pub const WITH_RANGES: Declaration = Declaration { parameters: &RANGE_PARAMETERS, ..WITH_DIRECTORIES };
+    fn sees_from(coherence: Coherence, hierarchy: Hierarchy) -> [Station; 3] {
+        SCOPES.map(|scope| coherence.sees_from(scope, &route(hierarchy)))
+    }
 
-/// The common part of the declarations of software protocols.
-pub const WITH_ACQUIRES: Declaration = Declaration {
-    virtual_networks: SOFTWARE_NETWORKS,
-    messages: &SOFTWARE_TABLE,
-    parameters: &ACQUIRE_PARAMETERS,
-    ..SCOPED
-};
+    /// HMG paper, sections IV-B and V-B: the caches that a load of each scope may hit in.
+    #[test]
+    fn loads_are_answered_where_the_paper_says() {
+        let directory = PLAIN.coherence;
+        assert_eq!(sees_from(directory, Hierarchy::Flat), [Station::Local, Station::Home, Station::Home]);
+        assert_eq!(sees_from(directory, Hierarchy::GpuHomes), STATIONS);
+        assert_eq!(sees_from(Coherence::None, Hierarchy::GpuHomes), [Station::Local; 3]);
+    }
 
-/// The common part of what the CPElide paper's own protocols declare.
-pub const WITH_COMMANDS: Declaration = Declaration {
-    virtual_networks: SOFTWARE_NETWORKS,
-    messages: &SOFTWARE_TABLE,
-    parameters: &REMOTE_READ_PARAMETERS,
-    tallies: &COMMAND_TALLIES,
-    ..SCOPED
-};
+    /// HMG paper, sections IV-B and V-B: stores of a scope reach the home for it, and others may stay.
+    #[test]
+    fn stores_stay_where_their_scope_allows_it() {
+        let keeps =
+            |write_back: WriteBack| STATIONS.map(|station| SCOPES.map(|scope| write_back.keeps(station, scope)));
+        let [nowhere, weak, everywhere] = [[false; 3], [true, false, false], [true; 3]];
+        assert_eq!(keeps(WriteBack::Never), [nowhere; 3]);
+        assert_eq!(keeps(WriteBack::AtHome), [nowhere, nowhere, everywhere]);
+        assert_eq!(keeps(WriteBack::Everywhere), [weak, weak, everywhere]);
+    }
+
+    #[test]
+    fn atomics_of_any_scope_are_performed_at_a_home() {
+        let performs = |cached: Cached| SCOPES.map(|scope| cached.performs_from(scope, &route(Hierarchy::GpuHomes)));
+        assert_eq!(performs(Cached::Everything), [Station::GpuHome, Station::GpuHome, Station::Home]);
+        assert_eq!(performs(Cached::ThisGpu), [Station::Home; 3]);
+    }
+
+    #[test]
+    fn a_kernel_end_under_a_command_processor_hands_nothing_on() {
+        let rec = L2Policy { release: Release::ToMemory, ..PLAIN };
+        let commanded = L2Policy { kernel_end: KernelEnd::Commanded, ..rec };
+        let handed_on =
+            |policy: L2Policy| [Purpose::Release, Purpose::KernelEnd].map(|purpose| policy.handed_on(purpose));
+        assert_eq!(handed_on(PLAIN), [HandedOn::Remote; 2]);
+        assert_eq!(handed_on(rec), [HandedOn::Everything; 2]);
+        assert_eq!(handed_on(commanded), [HandedOn::Everything, HandedOn::Nothing]);
+    }
+}

@@ -4,9 +4,10 @@ use crate::address::Role;
 use crate::controller::Controller;
 use crate::directory::{DirectoryKind, LineGroups, RangeEntries, Unbounded};
 use crate::parameter::Parameters;
-use crate::protocols::scoped::l1::{Acquire, L1Fault, L1Policy, ScopedL1};
+use crate::protocols::scoped::faults::L1Fault;
+use crate::protocols::scoped::l1::{Acquire, L1Policy, ScopedL1};
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::policy::{Cached, L2Policy, Policy, WriteBack};
+use crate::protocols::scoped::policy::{Cached, Coherence, KernelEnd, L2Policy, Policy, Spared, Tracking, WriteBack};
 use crate::protocols::scoped::seeds::ScopedSeed;
 use crate::registry::{Build, BuildConfig, Commands, Declaration, Protocol};
 use crate::seed::seeded_by_level;
@@ -53,8 +54,9 @@ impl<const W: usize> Build<W> for ScopedProtocol {
             Role::L1 => Some(Box::new(ScopedL1::new(index, config, self.l1_policy(&config.parameters, l1_fault)))),
             Role::L2 => {
                 let policy = L2Policy { fault: l2_fault, ..self.l2_policy(&config.parameters) };
-                let config = &BuildConfig { directory: policy.shape(config.directory), ..*config };
-                Some(match policy.directory {
+                let tracking = policy.coherence.tracking();
+                let config = &BuildConfig { directory: tracking.shape(config.directory), ..*config };
+                Some(match tracking.entries {
                     DirectoryKind::LineGroups => Box::new(ScopedL2::<LineGroups, W>::new(index, config, policy)),
                     DirectoryKind::Ranges => Box::new(ScopedL2::<RangeEntries, W>::new(index, config, policy)),
                     DirectoryKind::Unbounded => Box::new(ScopedL2::<Unbounded, W>::new(index, config, policy)),
@@ -82,9 +84,8 @@ impl ScopedProtocol {
 
     fn l2_policy(&self, parameters: &Parameters) -> L2Policy {
         let policy = self.policy.l2;
-        let flag = |key, otherwise| parameters.find(key).map_or(otherwise, |value| value != 0);
         L2Policy {
-            directory: if flag("ranges", false) { DirectoryKind::Ranges } else { policy.directory },
+            coherence: coherence(policy.coherence, parameters),
             write_back: match parameters.find("write_back") {
                 None => policy.write_back,
                 Some(0) => WriteBack::Never,
@@ -96,10 +97,31 @@ impl ScopedProtocol {
                 (_, Some(0)) => Cached::ThisModule,
                 (None | Some(2..), None | Some(1..)) => policy.cached,
             },
-            commanded: self.commands(parameters) != Commands::None,
-            downgrades: flag("downgrades", policy.downgrades),
-            acquire_spares_home: flag("acquire_spares_home", policy.acquire_spares_home),
+            kernel_end: match self.commands(parameters) {
+                Commands::None => KernelEnd::Releases,
+                Commands::EveryKernel | Commands::Table | Commands::TableOfRanges => KernelEnd::Commanded,
+            },
             ..policy
         }
+    }
+}
+
+/// Who keeps copies coherent, with what parameters say about it.
+fn coherence(coherence: Coherence, parameters: &Parameters) -> Coherence {
+    match coherence {
+        Coherence::Directory(tracking) => Coherence::Directory(Tracking {
+            entries: match parameters.find("ranges") {
+                None | Some(0) => tracking.entries,
+                Some(1..) => DirectoryKind::Ranges,
+            },
+            downgrades: parameters.find("downgrades").map_or(tracking.downgrades, |value| value != 0),
+            ..tracking
+        }),
+        Coherence::Acquires(spared) => Coherence::Acquires(match parameters.find("acquire_spares_home") {
+            None => spared,
+            Some(0) => Spared::Nothing,
+            Some(1..) => Spared::OwnMemory,
+        }),
+        Coherence::None => Coherence::None,
     }
 }

@@ -1,115 +1,103 @@
-//! Loads at a shared bank, and the lines that come to answer them.
+//! Loads at a shared bank, and the lines that come to answer them: what the rows of [`l2`](super::l2) do.
 
-use crate::access::Scope;
+use crate::access::{Scope, Txn};
 use crate::address::{AgentId, LineAddr};
-use crate::cache::{Room, Slot};
-use crate::controller::{Outbox, Outcome};
-use crate::directory::{Directory, Recorded};
+use crate::cache::Slot;
+use crate::controller::{Outbox, Outcome, StepResult};
+use crate::directory::Directory;
 use crate::line::{ByteMask, LineData};
-use crate::message::Message;
-use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::messages::DATA;
-use crate::protocols::scoped::policy::{Coherence, L2Fault};
-use crate::protocols::scoped::presence::{Line, Presence, Reader};
+use crate::message::{Message, memory};
+use crate::protocols::scoped::faults::L2Fault;
+use crate::protocols::scoped::l2::{ScopedL2, Taken};
+use crate::protocols::scoped::messages::{DATA, LD};
+use crate::protocols::scoped::presence::{Line, Reader, Request};
 use crate::protocols::scoped::route::{Route, Station};
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Whether an operation of `scope` may see a copy in this bank. One of a work-group's scope may see any copy.
     #[inline]
-    fn may_answer(&self, station: Station, scope: Scope) -> bool {
+    pub(super) fn may_answer(&self, station: Station, scope: Scope) -> bool {
         scope == Scope::WorkGroup || self.may_answer_wide(station, scope)
     }
 
-    /// Whether an operation of any scope may see a copy in this bank.
     fn may_answer_wide(&self, station: Station, scope: Scope) -> bool {
-        let enough = match scope {
-            Scope::WorkGroup | Scope::Gpu | Scope::System if self.policy.coherence == Coherence::None => Station::Local,
+        let first = self.policy.coherence.sees_from(scope, &self.route);
+        let first = match scope {
             Scope::System if self.faulty(L2Fault::GpuHomeAnswersAll) => Station::GpuHome,
             Scope::Gpu | Scope::System if self.faulty(L2Fault::WideHit) => Station::Local,
-            Scope::WorkGroup | Scope::Gpu | Scope::System => self.route.point_of(scope),
+            Scope::WorkGroup | Scope::Gpu | Scope::System => first,
         };
-        station >= enough
+        station >= first
     }
 
-    /// Takes a load. An error says why it is not consumed.
-    #[inline(never)]
-    pub(super) fn load(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Outcome> {
-        let Message { line, scope, origin, txn, .. } = *message;
-        let (station, reader) = (self.route.station(line), Reader { origin, txn });
-        let answers = self.may_answer(station, scope);
-        // What an atomic is about to write must not be missed by its own thread.
-        let behind_atomic = self.atomic_waits(line);
-        if behind_atomic && !answers {
-            return Err(Outcome::Stall);
-        }
-        // Requests of other banks never wait for a place or a register. The requests that have these may wait for
-        // another bank, which may wait here. So the request is passed on, and its line is not kept.
-        let waits = self.route.is_local(message.src);
-        let place = match self.presence(line) {
-            Presence::Copy(slot) if answers && self.is_whole(slot) => {
-                self.note_load(station, true, message, out)?;
-                self.lines.touch(slot);
-                answer(self.me, &self.route, line, reader, self.lines.data(slot), out);
-                return Ok(());
-            }
-            // The copy is of no use, and its place may be where the line will be kept.
-            Presence::Copy(slot) => {
-                let is_kept = !self.registers_taken(station);
-                if waits && !is_kept {
-                    return Err(Outcome::Stall);
-                }
-                self.note_load(station, false, message, out)?;
-                self.drop_at(slot, out);
-                is_kept.then_some(slot)
-            }
-            Presence::Absent if self.may_keep(line) => {
-                let place = match self.room_for_miss(station, line, out) {
-                    Err(Outcome::Stall) if !waits => None,
-                    room => Some(room?),
-                };
-                self.note_load(station, false, message, out)?;
-                place
-            }
-            presence @ (Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss) => {
-                self.note_load(station, false, message, out)?;
-                if behind_atomic || answers && matches!(presence, Presence::Miss(_)) {
-                    self.join_miss(line, reader);
-                    return Ok(());
-                }
-                None
+    /// Answers a load with the copy in `slot`.
+    #[inline]
+    pub(super) fn hit(&mut self, slot: Slot, load: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        self.note_load(load, true, out)?;
+        self.lines.touch(slot);
+        answer(self.me, &self.route, load.line(), load.reader(), self.lines.data(slot), out);
+        Ok(())
+    }
+
+    /// Fetches a line that is not here.
+    ///
+    /// Requests of other banks never wait for a place or a register. The requests that have these may wait for another
+    /// bank, which may wait here. So such a request is passed on, and its line is not kept.
+    #[inline]
+    pub(super) fn miss(&mut self, load: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        let line = load.line();
+        let place = if !self.policy.cached.keeps(line, &self.route) {
+            None
+        } else if self.registers_taken(load.station) {
+            self.wait_or_pass_on(load)?
+        } else {
+            match self.room_for(line, out) {
+                Err(Outcome::Stall) => self.wait_or_pass_on(load)?,
+                room => Some(room?),
             }
         };
-        match place {
-            Some(slot) => self.open_miss(station, slot, line, reader, scope, out),
-            None => self.ask(station, line, reader, scope, out),
+        self.note_load(load, false, out)?;
+        self.fetch(place, load, out);
+        Ok(())
+    }
+
+    /// Fetches a line whose copy is of no use to a load. The place of the copy may be where the line will be kept.
+    pub(super) fn refetch(&mut self, slot: Slot, load: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        let place = if self.registers_taken(load.station) { self.wait_or_pass_on(load)? } else { Some(slot) };
+        self.note_load(load, false, out)?;
+        self.drop_at(slot, out);
+        self.fetch(place, load, out);
+        Ok(())
+    }
+
+    /// Lets a load wait for a line that is on its way.
+    #[inline]
+    pub(super) fn join(&mut self, load: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        self.note_load(load, false, out)?;
+        if let Some(register) = self.mshrs.find(load.line()) {
+            self.mshrs.push_target(register, load.reader());
         }
         Ok(())
+    }
+
+    /// Sends a load on whose line will not be kept here.
+    pub(super) fn pass_load_on(&mut self, load: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        self.note_load(load, false, out)?;
+        self.fetch(None, load, out);
+        Ok(())
+    }
+
+    /// What becomes of a load for which there is no place or register: it waits, or it is passed on without a place.
+    fn wait_or_pass_on(&self, load: &Request<'_, W>) -> Result<Option<Slot>, Outcome> {
+        if self.route.is_local(load.message.src) { Err(Outcome::Stall) } else { Ok(None) }
     }
 
     /// Records the reader of a load among the sharers of its line, and counts the load.
     #[inline(always)]
-    fn note_load(
-        &mut self,
-        station: Station,
-        hits: bool,
-        message: &Message<W>,
-        out: &mut Outbox<W>,
-    ) -> Result<(), Outcome> {
-        let is_local = self.route.is_local(message.src);
-        if !is_local {
-            self.record_reader(station, message, out)?;
-        }
-        self.tallies.load(station, hits, is_local);
+    fn note_load(&mut self, load: &Request<'_, W>, hits: bool, out: &mut Outbox<W>) -> Taken {
+        self.track_load(load, out)?;
+        self.tallies.load(load.station, hits, self.route.is_local(load.message.src));
         Ok(())
-    }
-
-    /// Records the reader of a load among the sharers of its line, if its copies are tracked here.
-    #[inline(never)]
-    fn record_reader(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Outcome> {
-        match self.sharer_of(station, message.src) {
-            Some(sharer) if !self.faulty(L2Fault::ForgottenReader) => self.record(message.line, sharer, out),
-            Some(_) | None => Ok(()),
-        }
     }
 
     /// Whether a miss gets no register. Misses that wait for other banks leave one register to misses that wait for
@@ -123,72 +111,43 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         !self.mshrs.has_more_than(left)
     }
 
-    /// A place for a line that is to be fetched.
-    pub(super) fn room_for_miss(
-        &mut self,
-        station: Station,
-        line: LineAddr,
-        out: &mut Outbox<W>,
-    ) -> Result<Slot, Outcome> {
-        if self.registers_taken(station) { Err(Outcome::Stall) } else { self.room_for(line, out) }
+    /// The name under which this bank requests a line that it will keep. The stations of a line use different names. So
+    /// a GPU home can tell the requests that it made for itself from those that it made for others.
+    pub(super) fn own_name(station: Station) -> Txn {
+        Txn::Bank(station as u8)
     }
 
-    /// A place for a line: it is free, or its copy has nothing that would be lost when the line is put there.
-    pub(super) fn room_for(&mut self, line: LineAddr, out: &mut Outbox<W>) -> Result<Slot, Outcome> {
-        match self.lines.room_for(line, |other| !other.pending) {
-            Room::Busy => Err(Outcome::Stall),
-            Room::Occupied(slot) if !out.evicts => Err(Outcome::Evict(self.lines.line(slot))),
-            Room::Occupied(slot) => {
-                self.give_up(slot, out);
-                Ok(slot)
-            }
-            Room::Free(slot) => Ok(slot),
+    /// Sends a load on. The line will be kept in `place`, if there is one.
+    #[inline]
+    fn fetch(&mut self, place: Option<Slot>, load: &Request<'_, W>, out: &mut Outbox<W>) {
+        let (line, mut reader) = (load.line(), load.reader());
+        if let Some(slot) = place {
+            self.lines.replace(slot, line, Line { pending: true, ..Line::default() });
+            self.mshrs.insert_for(line, slot, reader, || None);
+            reader.txn = Self::own_name(load.station);
         }
+        self.ask(load, reader, out);
     }
 
-    /// Records that a sharer reads or writes a line.
-    pub(super) fn record(&mut self, line: LineAddr, sharer: u16, out: &mut Outbox<W>) -> Result<(), Outcome> {
-        while let Recorded::Full(victim) = self.directory.record(line, sharer) {
-            if !out.evicts {
-                return Err(Outcome::EvictEntry(victim));
-            }
-            self.evict_entry(victim, out);
-        }
-        Ok(())
+    /// Sends a read one station further: to the next station, or to memory.
+    pub(super) fn ask(&mut self, request: &Request<'_, W>, reader: Reader, out: &mut Outbox<W>) {
+        let line = request.line();
+        let (kind, to) = match request.station {
+            Station::Home => (memory::FETCH, self.memory),
+            Station::Local | Station::GpuHome => (LD, self.route.next(line)),
+        };
+        let is_cold = self.touched.note(line);
+        self.tallies.miss(is_cold);
+        let (Reader { origin, txn }, scope) = (reader, request.message.scope);
+        out.send(Message { origin, txn, scope, ..Message::control(kind, line, self.me, to) });
     }
 
-    /// Lets a reader wait for a line that is on its way.
-    fn join_miss(&mut self, line: LineAddr, reader: Reader) {
-        if let Some(register) = self.mshrs.find(line) {
-            self.mshrs.push_target(register, reader);
-        }
-    }
-
-    fn open_miss(
-        &mut self,
-        station: Station,
-        slot: Slot,
-        line: LineAddr,
-        reader: Reader,
-        scope: Scope,
-        out: &mut Outbox<W>,
-    ) {
-        self.lines.replace(slot, line, Line { pending: true, ..Line::default() });
-        self.mshrs.insert_for(line, slot, reader, || None);
-        let own = Reader { txn: Self::own_name(station), ..reader };
-        self.ask(station, line, own, scope, out);
-    }
-
-    /// Takes a line that has arrived from memory or from the next station, for this bank or for others.
-    #[inline(never)]
-    pub(super) fn data(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        let Message { line, origin, txn, .. } = *message;
-        let station = self.route.station(line);
-        if txn != Self::own_name(station) {
-            answer(self.me, &self.route, line, Reader { origin, txn }, &message.data, out);
-            return;
-        }
-        let Some((register, slot)) = self.mshrs.find_with_slot(line) else { return };
+    /// Takes a line that this bank has waited for, keeps it where a place is reserved for it, and answers the readers.
+    #[inline]
+    pub(super) fn fill(&mut self, answered: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        let Request { message, station } = *answered;
+        let line = message.line;
+        let Some((register, slot)) = self.mshrs.find_with_slot(line) else { return Ok(()) };
         let slot = self.lines.find_at(slot, line);
         let (mut data, mut dirty) = (&message.data, ByteMask::EMPTY);
         let mut changed;
@@ -196,7 +155,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             && let Some(atomic) = *self.mshrs.payload(register)
         {
             self.waiting_atomics -= 1;
-            let stays = slot.is_some() && self.writes_back(station, atomic.scope);
+            let stays = slot.is_some() && self.stays(station, atomic.scope);
             changed = message.data;
             self.perform(station, &atomic, &mut changed, stays, out);
             data = &changed;
@@ -213,6 +172,14 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
         let (me, route) = (self.me, &self.route);
         self.mshrs.release_serving(register, |reader| answer(me, route, line, reader, data, out));
+        Ok(())
+    }
+
+    /// Passes a line on that another bank or a private cache waits for.
+    pub(super) fn pass_data_on(&self, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
+        let reader = Reader { origin: message.origin, txn: message.txn };
+        answer(self.me, &self.route, message.line, reader, &message.data, out);
+        Ok(Outcome::Done)
     }
 }
 

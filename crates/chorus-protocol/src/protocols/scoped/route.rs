@@ -166,6 +166,29 @@ impl Route {
         self.gpu_of(self.module_of(bank)) == self.gpu
     }
 
+    /// Whether requests for homes in other GPUs pass here.
+    pub fn is_on_the_way(&self) -> bool {
+        self.hierarchy == Hierarchy::GpuHomes
+    }
+
+    /// Whether this bank passes invalidations of `home` on within its GPU.
+    pub fn forwards_for(&self, home: AgentId) -> bool {
+        self.hierarchy == Hierarchy::GpuHomes && !self.is_neighbour(home)
+    }
+
+    /// The scope that a release or acquire of `scope` really has. Without GPU homes there is one home for every scope.
+    pub fn reach(&self, scope: Scope) -> Scope {
+        match self.hierarchy {
+            Hierarchy::Flat => Scope::System,
+            Hierarchy::GpuHomes => scope,
+        }
+    }
+
+    /// Whether copies in other banks may be stale for an acquire of `scope`: those of GPU homes.
+    pub fn acquires_elsewhere(&self, scope: Scope) -> bool {
+        self.hierarchy == Hierarchy::GpuHomes && scope == Scope::System
+    }
+
     /// Whether a request came from a private cache of this module.
     #[inline]
     pub fn is_local(&self, sender: AgentId) -> bool {

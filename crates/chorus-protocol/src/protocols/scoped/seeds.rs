@@ -1,8 +1,7 @@
 //! The mistakes that can be built into scoped protocols, grouped by the feature that a protocol must have for them to
 //! be mistakes.
 
-use crate::protocols::scoped::l1::L1Fault;
-use crate::protocols::scoped::policy::L2Fault;
+use crate::protocols::scoped::faults::{L1Fault, L2Fault};
 use crate::rows::appended;
 use crate::seed::{LevelSeed, in_l1, in_l2};
 

@@ -3,15 +3,15 @@
 
 use crate::access::{Scope, Txn};
 use crate::address::{AgentId, LineAddr};
-use crate::cache::Slot;
-use crate::controller::Outbox;
+use crate::controller::{Outbox, Outcome};
 use crate::directory::Directory;
 use crate::message::{Message, MsgKind};
 use crate::protocols::scoped::collect::{Asker, Collection, Purpose, WHOLE};
+use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, DONE, MARK, MARK_DONE, REL, REL_HOME};
-use crate::protocols::scoped::policy::{L2Fault, WriteBack};
-use crate::protocols::scoped::route::{Hierarchy, Station};
+use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, DONE, MARK, MARK_DONE, REL, REL_END, REL_HOME};
+use crate::protocols::scoped::policy::HandedOn;
+use crate::protocols::scoped::route::Station;
 use crate::protocols::scoped::tallies::RELEASES;
 
 /// The sharers to which marks are sent.
@@ -37,48 +37,78 @@ struct Errand {
     credit: u32,
 }
 
+/// An event that concerns no particular line: a step of a release or an acquire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SyncEvent {
+    /// A private cache of this module releases.
+    LocalRel,
+    /// A kernel has ended on a private cache of this module.
+    KernelEnd,
+    /// Another bank asks this one to take part in a release.
+    RemoteRel,
+    /// A GPU home asks the system home to take part in a release.
+    HomeRel,
+    /// A private cache of this module acquires, and shared copies have to be dropped.
+    LocalAcq,
+    /// Another bank of this GPU asks to drop shared copies.
+    RemoteAcq,
+    /// The invalidations before a mark have arrived here.
+    Mark,
+    /// The same, and this bank has passed the invalidations on to modules of its GPU.
+    ForwardedMark,
+    /// The invalidations before a mark have arrived at a sharer, and wherever it passed them on to.
+    MarkDone,
+    /// Credit of a collection comes back.
+    Done,
+}
+
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
-    /// Takes a release of a private cache of this module or of another bank.
-    pub(super) fn release(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        if self.route.is_local(message.src) {
-            self.tallies.add(RELEASES, 1);
-            self.ask_for_module(Purpose::Release, message, out);
-        } else {
-            if self.policy.hierarchy == Hierarchy::GpuHomes {
-                // Stores that it releases may have stayed here on their way.
-                self.clean_remote(out);
+    /// The step of a release or an acquire for which a message stands.
+    pub(super) fn sync_event(&self, message: &Message<W>) -> Option<SyncEvent> {
+        let is_local = self.route.is_local(message.src);
+        match message.kind {
+            REL if is_local => Some(SyncEvent::LocalRel),
+            REL => Some(SyncEvent::RemoteRel),
+            REL_END => Some(SyncEvent::KernelEnd),
+            REL_HOME => Some(SyncEvent::HomeRel),
+            ACQ if is_local => Some(SyncEvent::LocalAcq),
+            ACQ => Some(SyncEvent::RemoteAcq),
+            MARK if self.route.forwards_for(message.src) && !self.faulty(L2Fault::MarkNotForwarded) => {
+                Some(SyncEvent::ForwardedMark)
             }
-            let questions = self.release_here(message.scope);
-            self.pass_on(message, &questions, out);
+            MARK => Some(SyncEvent::Mark),
+            MARK_DONE => Some(SyncEvent::MarkDone),
+            DONE | ACQ_DONE => Some(SyncEvent::Done),
+            MsgKind(_) => None,
         }
     }
 
-    /// Hands on dirty lines of other banks' memory.
-    fn clean_remote(&mut self, out: &mut Outbox<W>) {
-        if self.policy.write_back == WriteBack::Everywhere {
-            self.clean_all(|station| station != Station::Home, out);
+    /// Takes a step of a release or an acquire (HMG paper, sections IV-B, V-B and VI).
+    #[inline(never)]
+    pub(super) fn synchronise(&mut self, event: SyncEvent, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
+        match event {
+            SyncEvent::LocalRel => self.release(message, out),
+            SyncEvent::KernelEnd => self.kernel_ended(message, out),
+            SyncEvent::RemoteRel => self.take_part(message, out),
+            SyncEvent::HomeRel => self.pass_marks_on(Marked::Everybody, message, out),
+            SyncEvent::LocalAcq => self.ask_for_module(Purpose::Acquire, message, out),
+            SyncEvent::RemoteAcq => self.drop_and_answer(message, out),
+            SyncEvent::Mark => self.answer_mark(message, out),
+            SyncEvent::ForwardedMark => self.forward_mark(message, out),
+            SyncEvent::MarkDone => self.mark_answered(message, out),
+            SyncEvent::Done => self.returned(message.txn, message.credit, out),
         }
+        Outcome::Done
     }
 
-    /// Hands dirty lines of this bank's own memory to memory.
-    fn clean_home(&mut self, out: &mut Outbox<W>) {
-        if self.policy.release_cleans_home {
-            self.clean_all(|station| station == Station::Home, out);
-        }
-    }
-
-    fn clean_all(&mut self, concerned: impl Fn(Station) -> bool, out: &mut Outbox<W>) {
-        let leaves = |slot: &Slot| concerned(self.route.station(self.lines.line(*slot)));
-        let mut dirty: Vec<Slot> = self.lines.noted().filter(leaves).collect();
-        dirty.sort_unstable_by_key(|slot| slot.index());
-        for slot in dirty {
-            self.clean(self.lines.line(slot), slot, out);
-        }
+    fn release(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        self.tallies.add(RELEASES, 1);
+        self.ask_for_module(Purpose::Release, message, out);
     }
 
     /// Takes the kernel end of a private cache of this module, which has nothing more to store in this kernel. With the
     /// last private cache, all have released.
-    pub(super) fn kernel_ended(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+    fn kernel_ended(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         self.collections.queue(Purpose::KernelEnd, Scope::System, asker_of(message));
         if self.collections.queued(Purpose::KernelEnd) == self.route.private_caches()
             && let Some((scope, askers)) = self.collections.take_queued(Purpose::KernelEnd)
@@ -88,14 +118,60 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Takes an acquire for which shared copies have to be dropped. It comes from a private cache of this module or
-    /// from another bank of its GPU.
-    pub(super) fn acquire(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        if self.route.is_local(message.src) {
-            self.ask_for_module(Purpose::Acquire, message, out);
+    /// Takes part in a release of another bank. Stores that it releases may have stayed here on their way to a home
+    /// further on.
+    fn take_part(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        if self.route.is_on_the_way() {
+            self.clean_remote(out);
+        }
+        let questions = self.release_here(message.scope);
+        self.pass_on(message, &questions, out);
+    }
+
+    /// Marks the invalidations that stores of another bank have caused, on behalf of that bank.
+    fn pass_marks_on(&mut self, marked: Marked, message: &Message<W>, out: &mut Outbox<W>) {
+        let marks = self.marks(marked);
+        self.pass_on(message, &marks, out);
+    }
+
+    /// Passes a mark of another GPU's home on within this GPU. The home is told when the invalidations have arrived
+    /// there, too. Until then it marks every release.
+    fn forward_mark(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        self.pass_marks_on(Marked::ThisGpu, message, out);
+        self.unsettled.push(message.src);
+        self.settle(out);
+    }
+
+    fn answer_mark(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        if message.origin == message.src {
+            out.send(Message { credit: message.credit, ..message.reply(MARK_DONE) });
         } else {
-            self.drop_for_acquire(out);
-            out.send(Message { credit: message.credit, ..message.reply(ACQ_DONE) });
+            self.pass_on(message, &[], out);
+            out.send(message.reply(MARK_DONE));
+        }
+    }
+
+    fn drop_and_answer(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+        self.drop_for_acquire(out);
+        out.send(Message { credit: message.credit, ..message.reply(ACQ_DONE) });
+    }
+
+    /// Hands dirty lines on, as far as a collection for `purpose` needs it.
+    fn hand_dirty_on(&mut self, purpose: Purpose, out: &mut Outbox<W>) {
+        match self.policy.handed_on(purpose) {
+            HandedOn::Nothing => {}
+            HandedOn::Remote => self.clean_remote(out),
+            HandedOn::Everything => {
+                self.clean_remote(out);
+                self.clean_all(|station| station == Station::Home, out);
+            }
+        }
+    }
+
+    /// Hands on dirty lines of other banks' memory.
+    fn clean_remote(&mut self, out: &mut Outbox<W>) {
+        if self.policy.write_back.holds_up_stores() {
+            self.clean_all(|station| station != Station::Home, out);
         }
     }
 
@@ -107,45 +183,13 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         }
     }
 
-    /// Takes a release of another GPU. Its stores are here, and the copies that they made stale are being invalidated.
-    pub(super) fn release_at_home(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        let marks = self.marks(Marked::Everybody);
-        self.pass_on(message, &marks, out);
-    }
-
-    /// Takes a mark: the invalidations before it have been carried out here. If the mark comes from another GPU's home,
-    /// the invalidations were passed on within this GPU. The home is told when these have arrived, too. Until then it
-    /// marks every release.
-    pub(super) fn marked(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
-        let passes_on = self.policy.hierarchy == Hierarchy::GpuHomes
-            && !self.route.is_neighbour(message.src)
-            && !self.faulty(L2Fault::MarkNotForwarded);
-        if passes_on {
-            let marks = self.marks(Marked::ThisGpu);
-            self.pass_on(message, &marks, out);
-            self.unsettled.push(message.src);
-            self.settle(out);
-        } else if message.origin == message.src {
-            out.send(Message { credit: message.credit, ..message.reply(MARK_DONE) });
-        } else {
-            self.pass_on(message, &[], out);
-            out.send(message.reply(MARK_DONE));
-        }
-    }
-
     /// Asks all banks that have to take part, and answers once they have answered.
     pub(super) fn collect(&mut self, purpose: Purpose, scope: Scope, askers: Vec<Asker>, out: &mut Outbox<W>) {
-        // Without GPU homes there is one home for every scope.
-        let scope = if self.policy.hierarchy == Hierarchy::Flat { Scope::System } else { scope };
+        let scope = self.route.reach(scope);
+        self.hand_dirty_on(purpose, out);
         let questions = match purpose {
             Purpose::Acquire => self.questions_of_acquire(scope),
-            Purpose::Command => self.questions_of_release(scope),
-            Purpose::KernelEnd if self.policy.commanded => self.questions_of_release(scope),
-            Purpose::Release | Purpose::KernelEnd => {
-                self.clean_remote(out);
-                self.clean_home(out);
-                self.questions_of_release(scope)
-            }
+            Purpose::Release | Purpose::KernelEnd | Purpose::Command => self.questions_of_release(scope),
         };
         let name = self.collections.free_name();
         let rest = self.ask_all(&questions, Errand { collector: self.me, name, scope, credit: WHOLE }, out);
@@ -158,9 +202,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     fn questions_of_acquire(&self, scope: Scope) -> Vec<Question> {
-        let reaches_others = self.policy.hierarchy == Hierarchy::GpuHomes
-            && scope == Scope::System
-            && !self.faulty(L2Fault::AcquireOnlyHere);
+        let reaches_others = self.route.acquires_elsewhere(scope) && !self.faulty(L2Fault::AcquireOnlyHere);
         if reaches_others { self.peers(ACQ, scope).collect() } else { Vec::new() }
     }
 
@@ -227,7 +269,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Notes that the invalidations before a mark have arrived.
-    pub(super) fn mark_answered(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
+    fn mark_answered(&mut self, message: &Message<W>, out: &mut Outbox<W>) {
         let position = self.route.position(message.src);
         self.channels[usize::from(position)].marks -= 1;
         self.settle(out);
@@ -247,7 +289,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Takes back credit of a collection.
-    pub(super) fn returned(&mut self, name: Txn, credit: u32, out: &mut Outbox<W>) {
+    fn returned(&mut self, name: Txn, credit: u32, out: &mut Outbox<W>) {
         if let Some(collection) = self.collections.returned(name, credit) {
             self.finish(collection, out);
         }

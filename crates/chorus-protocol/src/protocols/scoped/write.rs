@@ -1,120 +1,77 @@
-//! The part of a shared bank that serves stores and atomics.
+//! Stores and atomics at a shared bank: what the rows of [`l2`](super::l2) do.
 
 use crate::access::Scope;
-use crate::address::{AgentId, LineAddr};
 use crate::cache::Slot;
-use crate::controller::{Outbox, Outcome};
-use crate::directory::{Directory, Stale};
+use crate::controller::{Outbox, Outcome, StepResult};
+use crate::directory::Directory;
 use crate::line::{ByteMask, LineData};
-use crate::message::{Message, MsgKind};
-use crate::protocols::scoped::collect::InvalidationChannel;
-use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::messages::{ATOM_DATA, INV, INV_ASTRAY};
-use crate::protocols::scoped::policy::{Cached, Coherence, L2Fault, WriteBack};
-use crate::protocols::scoped::presence::{Line, Presence, Reader};
-use crate::protocols::scoped::route::{Route, Station};
-use crate::protocols::scoped::tallies::{GROUPS_BY_REPLACEMENT, STORES_ON_SHARED};
+use crate::message::{Message, memory};
+use crate::protocols::scoped::faults::L2Fault;
+use crate::protocols::scoped::l2::{ScopedL2, Taken};
+use crate::protocols::scoped::messages::{ATOM_DATA, ST};
+use crate::protocols::scoped::policy::WriteBack;
+use crate::protocols::scoped::presence::{Line, Reader, Request};
+use crate::protocols::scoped::route::Station;
 
 impl<D: Directory, const W: usize> ScopedL2<D, W> {
     /// Whether stores of `scope` stay in this bank until something else makes them leave.
-    pub(super) fn writes_back(&self, station: Station, scope: Scope) -> bool {
-        match self.policy.write_back {
-            WriteBack::AtHome if self.faulty(L2Fault::RemoteStoresStay) => true,
-            WriteBack::Never => false,
-            WriteBack::AtHome => station == Station::Home,
-            WriteBack::Everywhere => station == Station::Home || scope == Scope::WorkGroup,
-        }
+    pub(super) fn stays(&self, station: Station, scope: Scope) -> bool {
+        let write_back = self.policy.write_back;
+        write_back.keeps(station, scope) || write_back == WriteBack::AtHome && self.faulty(L2Fault::RemoteStoresStay)
     }
 
-    /// Invalidates the sharers of a written line, as in Table I. The writer is recorded if it is a possible sharer.
-    fn track_write(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) -> Result<(), Outcome> {
-        if self.policy.coherence != Coherence::Directory || station == Station::Local {
-            return Ok(());
-        }
-        let writer = self.sharer_of(station, message.src);
-        if let Some(writer) = writer
-            && !self.faulty(L2Fault::ForgottenWriter)
-        {
-            self.record(message.line, writer, out)?;
-        }
-        let stale = self.directory.write(message.line, writer);
-        if self.faulty(L2Fault::ForgottenRange) {
-            self.directory.replace(message.line, |_| {});
-        }
-        if !stale.sharers.is_empty() {
-            self.tallies.add(STORES_ON_SHARED, 1);
-        }
-        self.invalidate(stale, INV, out);
+    /// Whether a store that finds no copy gets a place here.
+    fn takes_place(&self, store: &Request<'_, W>) -> bool {
+        let Request { message, station } = *store;
+        let keeps = self.policy.cached.keeps(message.line, &self.route) || self.faulty(L2Fault::RemoteStoresStay);
+        let is_whole = message.mask == ByteMask::full::<W>();
+        keeps && (self.stays(station, message.scope) || self.policy.allocation.takes_place(station, is_whole))
+    }
+
+    /// Writes to a copy, and hands the bytes on unless they stay here.
+    pub(super) fn store_to_copy(&mut self, slot: Slot, store: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        self.track_write(store, out)?;
+        self.store_at(slot, store, out);
         Ok(())
     }
 
-    /// Sends invalidations for stale copies.
-    pub(super) fn invalidate(&mut self, stale: Stale, kind: MsgKind, out: &mut Outbox<W>) {
-        take_back(&mut self.channels, &self.route, self.me, self.policy.fault, stale, kind, out);
-    }
-
-    /// Forgets the entry that covers a line, and invalidates all copies that it tracks.
-    pub(super) fn replace_entry(&mut self, line: LineAddr, kind: MsgKind, out: &mut Outbox<W>) {
-        let ScopedL2 { directory, channels, route, me, policy, tallies, .. } = self;
-        let mut is_first = true;
-        directory.replace(line, |stale| {
-            tallies.add(GROUPS_BY_REPLACEMENT, 1);
-            if std::mem::take(&mut is_first) || policy.fault != Some(L2Fault::FirstOfRange) {
-                take_back(channels, route, *me, policy.fault, stale, kind, out);
+    /// Takes a store whose line is not here.
+    pub(super) fn store_without_copy(&mut self, store: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        let line = store.line();
+        let place = if self.takes_place(store) { self.room_if_any(line, out)? } else { None };
+        self.track_write(store, out)?;
+        match place {
+            Some(slot) => {
+                self.lines.replace(slot, line, Line::default());
+                self.store_at(slot, store, out);
             }
-        });
+            None => self.write_through(store.station, store.message, out),
+        }
+        Ok(())
     }
 
-    #[inline(never)]
-    pub(super) fn store(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
-        let line = message.line;
-        let station = self.route.station(line);
-        if self.atomic_waits(line) && !self.faulty(L2Fault::StoreOvertakesAtomic) {
-            return Outcome::Stall;
+    /// Takes a store to a line that is on its way. What arrives is too old to be kept in the place that is reserved.
+    pub(super) fn store_past(&mut self, place: Option<Slot>, store: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        self.track_write(store, out)?;
+        if let Some(slot) = place.filter(|_| !self.faulty(L2Fault::PendingStore)) {
+            self.lines.remove(slot);
         }
-        let presence = self.presence(line);
-        let writes_back = self.writes_back(station, message.scope);
-        // A store of a whole line gets a place at its home. A store of a part gets one only where stores stay, or where
-        // the policy says so.
-        let whole_at_home = station == Station::Home && message.mask == ByteMask::full::<W>();
-        let may_keep = self.may_keep(line) || self.faulty(L2Fault::RemoteStoresStay);
-        let keeps = may_keep && (writes_back || self.policy.allocates_stores || whole_at_home);
-        let place = match presence {
-            Presence::Copy(slot) => Some(slot),
-            Presence::Absent if keeps => match self.room_for(line, out) {
-                Ok(slot) => Some(slot),
-                Err(outcome @ (Outcome::Evict(_) | Outcome::EvictEntry(_))) => return outcome,
-                Err(Outcome::Stall | Outcome::Done) => None,
-            },
-            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => None,
-        };
-        if let Err(outcome) = self.track_write(station, message, out) {
-            return outcome;
-        }
-        match (presence, place) {
-            (Presence::Absent, Some(slot)) => self.lines.replace(slot, line, Line::default()),
-            (Presence::Miss(slot), _) if !self.faulty(L2Fault::PendingStore) => self.lines.remove(slot),
-            (Presence::Absent | Presence::Copy(_) | Presence::Miss(_) | Presence::ClosedMiss, _) => {}
-        }
-        let stays = place.is_some() && writes_back;
-        if let Some(slot) = place {
-            self.write_copy(slot, message, stays);
-        }
-        if !(stays || self.faulty(L2Fault::LostStore) && place.is_some()) {
-            self.write_through(station, *message, out);
-        }
-        Outcome::Done
+        self.write_through(store.station, store.message, out);
+        Ok(())
     }
 
-    /// Writes bytes into a copy. They become dirty if they stay here. Otherwise the caller hands them on.
-    fn write_copy(&mut self, slot: Slot, message: &Message<W>, stays: bool) {
-        if self.faulty(L2Fault::StaleStoreHit) {
-            return;
+    #[inline(always)]
+    fn store_at(&mut self, slot: Slot, store: &Request<'_, W>, out: &mut Outbox<W>) {
+        let Request { message, station } = *store;
+        let stays = self.stays(station, message.scope);
+        if !self.faulty(L2Fault::StaleStoreHit) {
+            self.lines.data_mut(slot).merge(message.mask, &message.data);
+            self.lines.meta_mut(slot).valid.0 |= message.mask.0;
+            self.note_written(slot, message.mask, stays);
         }
-        self.lines.data_mut(slot).merge(message.mask, &message.data);
-        let copy = self.lines.meta_mut(slot);
-        copy.valid.0 |= message.mask.0;
-        self.note_written(slot, message.mask, stays);
+        if !stays && !self.faulty(L2Fault::LostStore) {
+            self.write_through(station, message, out);
+        }
     }
 
     /// Notes that bytes of a copy were written: they are dirty if they stay here.
@@ -123,80 +80,89 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.set_dirty(slot, ByteMask(if stays { dirty | mask.0 } else { dirty & !mask.0 }));
     }
 
-    #[inline(never)]
-    pub(super) fn atomic(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Outcome {
-        let line = message.line;
-        let station = self.route.station(line);
-        if self.atomic_waits(line) {
-            return Outcome::Stall;
-        }
-        let performs = self.may_perform(station, message.scope);
-        let presence = self.presence(line);
-        let place = match presence {
-            Presence::Copy(slot) if !performs || self.is_whole(slot) => Some(slot),
-            Presence::Miss(_) | Presence::ClosedMiss if performs => return Outcome::Stall,
-            Presence::Copy(_) | Presence::Absent if performs && self.registers_taken(station) => return Outcome::Stall,
-            Presence::Copy(slot) => Some(slot),
-            Presence::Absent if performs => match self.room_for(line, out) {
-                Ok(slot) => Some(slot),
-                Err(outcome @ (Outcome::Evict(_) | Outcome::EvictEntry(_))) => return outcome,
-                Err(Outcome::Stall | Outcome::Done) => None,
-            },
-            Presence::Absent | Presence::Miss(_) | Presence::ClosedMiss => None,
+    /// Hands bytes one station further: to the next station, or to memory.
+    pub(super) fn write_through(&self, station: Station, message: &Message<W>, out: &mut Outbox<W>) {
+        let (kind, dst) = match station {
+            Station::Home => (memory::WB, self.memory),
+            Station::Local | Station::GpuHome => (ST, self.route.next(message.line)),
         };
-        if let Err(outcome) = self.track_write(station, message, out) {
-            return outcome;
-        }
-        if !performs {
-            if let Presence::Copy(slot) | Presence::Miss(slot) = presence
-                && !self.faulty(L2Fault::StaleAtomic)
-            {
-                self.drop_at(slot, out);
-            }
-            out.send(Message { src: self.me, dst: self.route.next(line), ..*message });
-        } else if let Presence::Copy(slot) = presence
-            && self.is_whole(slot)
-        {
-            self.perform_on_copy(station, slot, message, out);
-        } else {
-            // A part of a line is of no use.
-            if let Presence::Copy(slot) = presence {
-                self.drop_at(slot, out);
-            }
-            self.fetch_for_atomic(station, message, place, out);
-        }
-        Outcome::Done
+        out.send(Message { kind, src: self.me, dst, atomic: None, ..*message });
     }
 
     /// Whether atomics of `scope` are performed in this bank.
-    fn may_perform(&self, station: Station, scope: Scope) -> bool {
-        let enough = match self.policy.cached {
-            Cached::ThisGpu | Cached::ThisModule => Station::Home,
-            Cached::Everything if self.faulty(L2Fault::AtomicsAtGpuHome) => self.route.point_of(Scope::Gpu),
-            Cached::Everything => self.route.point_of(scope.max(Scope::Gpu)),
-        };
-        station >= enough
+    pub(super) fn may_perform(&self, station: Station, scope: Scope) -> bool {
+        let scope = if self.faulty(L2Fault::AtomicsAtGpuHome) { Scope::Gpu } else { scope };
+        station >= self.policy.cached.performs_from(scope, &self.route)
     }
 
-    fn perform_on_copy(&mut self, station: Station, slot: Slot, message: &Message<W>, out: &mut Outbox<W>) {
+    /// Performs an atomic on a copy.
+    pub(super) fn atomic_on_copy(&mut self, slot: Slot, atomic: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        let Request { message, station } = *atomic;
+        self.track_write(atomic, out)?;
         self.lines.touch(slot);
         let mut data = *self.lines.data(slot);
-        let stays = self.writes_back(station, message.scope);
+        let stays = self.stays(station, message.scope);
         self.perform(station, message, &mut data, stays, out);
         self.lines.fill(slot, &data);
         self.note_written(slot, message.mask, stays);
+        Ok(())
+    }
+
+    /// Fetches the line of an atomic that is to be performed here, into the place of a part of it. The part is of no
+    /// use.
+    pub(super) fn atomic_on_part(&mut self, slot: Slot, atomic: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        if self.registers_taken(atomic.station) {
+            return Err(Outcome::Stall);
+        }
+        self.track_write(atomic, out)?;
+        self.drop_at(slot, out);
+        self.fetch_for_atomic(Some(slot), atomic, out);
+        Ok(())
+    }
+
+    /// Fetches the line of an atomic that is to be performed here.
+    pub(super) fn atomic_without_copy(&mut self, atomic: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
+        if self.registers_taken(atomic.station) {
+            return Err(Outcome::Stall);
+        }
+        let place = self.room_if_any(atomic.line(), out)?;
+        self.track_write(atomic, out)?;
+        self.fetch_for_atomic(place, atomic, out);
+        Ok(())
+    }
+
+    /// Sends an atomic on that a later station performs. A copy here, or on its way, is too old then.
+    pub(super) fn pass_atomic_on(
+        &mut self,
+        place: Option<Slot>,
+        atomic: &Request<'_, W>,
+        out: &mut Outbox<W>,
+    ) -> Taken {
+        self.track_write(atomic, out)?;
+        if let Some(slot) = place.filter(|_| !self.faulty(L2Fault::StaleAtomic)) {
+            self.drop_at(slot, out);
+        }
+        out.send(Message { src: self.me, dst: self.route.next(atomic.line()), ..*atomic.message });
+        Ok(())
+    }
+
+    /// Passes the answer to an atomic on.
+    pub(super) fn pass_atomic_data_on(&self, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
+        let dst = self.route.toward(message.origin, message.line);
+        out.send(Message { src: self.me, dst, ..*message });
+        Ok(Outcome::Done)
     }
 
     /// Fetches the line on which an atomic is to be performed, into `place` if there is one.
-    fn fetch_for_atomic(&mut self, station: Station, message: &Message<W>, place: Option<Slot>, out: &mut Outbox<W>) {
+    fn fetch_for_atomic(&mut self, place: Option<Slot>, atomic: &Request<'_, W>, out: &mut Outbox<W>) {
+        let Request { message, station } = *atomic;
         let line = message.line;
         if let Some(slot) = place {
             self.lines.replace(slot, line, Line { pending: true, ..Line::default() });
         }
         self.mshrs.insert(line, Some(*message));
         self.waiting_atomics += 1;
-        let own = Reader { txn: Self::own_name(station), origin: message.origin };
-        self.ask(station, line, own, message.scope, out);
+        self.ask(atomic, Reader { txn: Self::own_name(station), origin: message.origin }, out);
     }
 
     /// Performs an atomic on a line and answers it with the old values. The new values are handed on unless they stay
@@ -216,25 +182,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let to = self.route.toward(message.origin, message.line);
         out.send(Message { kind: ATOM_DATA, src: self.me, dst: to, atomic: None, data: old, ..*message });
         if !stays && !self.faulty(L2Fault::LostAtomic) {
-            self.write_through(station, Message { data: *data, ..*message }, out);
+            self.write_through(station, &Message { data: *data, ..*message }, out);
         }
-    }
-}
-
-/// Sends an invalidation to all holders of stale copies, in the name of bank `me`.
-fn take_back<const W: usize>(
-    channels: &mut [InvalidationChannel],
-    route: &Route,
-    me: AgentId,
-    fault: Option<L2Fault>,
-    stale: Stale,
-    kind: MsgKind,
-    out: &mut Outbox<W>,
-) {
-    let spared = usize::from(fault == Some(L2Fault::SparedSharer));
-    let kind = if fault == Some(L2Fault::InvalidationsOvertake) { INV_ASTRAY } else { kind };
-    for position in stale.sharers.iter().skip(spared) {
-        channels[usize::from(position.0)].unmarked = true;
-        out.send(Message::control(kind, stale.first, me, route.sharer(position.0)));
     }
 }
