@@ -16,8 +16,9 @@ use super::account::{Need, Needs};
 use super::history::{Declared, Kernel, Size};
 use crate::config::{Ending, Evictions, MachineConfig, Start, ThreadSpec, one_set};
 use crate::machine::{Action, ExploredMachine};
-use crate::program::{Edge, Location, Op, Step};
+use crate::program::{Edge, Op, Step};
 use crate::state::{Progress, State};
+use crate::words::Words;
 
 /// Lines of a page.
 const PAGE_LINES: usize = 2;
@@ -85,7 +86,7 @@ impl Caches {
             evictions,
             start: Start::Cold,
             ending: Ending::Complete,
-            parameters,
+            parameters: parameters.to_vec(),
             ..plain
         };
         let config = config.on_modules([1, modules], 1, home_shift);
@@ -391,7 +392,7 @@ fn places(size: &Size, by_ranges: bool) -> Vec<Place> {
 
 /// The operations that a thread may issue in a place.
 fn step(size: &Size, lines: &[u8], modules: u16, module: u16, place: Place) -> Step {
-    let at = |line: usize, word: usize| Location { line: lines[line], word: word as u8 };
+    let at = |line: usize, word: usize| Words::one(lines[line], word as u8);
     // Private caches are numbered before L2s, and there is one of each in a module.
     let bank = AgentId(modules + module);
     let (order, scope) = (Order::Weak, Scope::WorkGroup);
@@ -404,7 +405,7 @@ fn step(size: &Size, lines: &[u8], modules: u16, module: u16, place: Place) -> S
         Place::End => vec![Op::Kernel(Edge::End)],
         Place::Load { line, word } => vec![Op::Load { at: at(line, word), order, scope }],
         Place::Store { line, word } => {
-            let store = |value| Op::Store { at: at(line, word), value, order, scope };
+            let store = |value| Op::Store { at: at(line, word), values: at(line, word).values(value), order, scope };
             (1..=size.launches as u32).map(store).collect()
         }
     };

@@ -7,19 +7,15 @@
 //!
 //! Lines lie in the memory of a module without work-groups. Its L2 stands for the level at which chiplets meet.
 
+use chorus_protocol::protocols::scoped::declarations::WITH_COMMANDS;
 use chorus_protocol::protocols::scoped::l1::Acquire;
-use chorus_protocol::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, WITH_COMMANDS, WriteBack};
+use chorus_protocol::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, Spared, WriteBack};
 use chorus_protocol::protocols::scoped::protocol::ScopedProtocol;
 use chorus_protocol::registry::{Commands, Declaration};
 
 const POLICY: Policy = Policy {
     acquire: Acquire::DropsShared,
-    l2: L2Policy {
-        coherence: Coherence::Acquires,
-        write_back: WriteBack::Everywhere,
-        acquire_spares_home: true,
-        ..PLAIN
-    },
+    l2: L2Policy { coherence: Coherence::Acquires(Spared::OwnMemory), write_back: WriteBack::Everywhere, ..PLAIN },
 };
 
 static DECLARATION: Declaration = Declaration {
