@@ -113,7 +113,7 @@ fn vocabularies(protocol: &'static dyn Protocol) -> Vec<&'static Vocabulary> {
     all
 }
 
-/// What was seen of a cell, over all configurations.
+/// Everything that a cell was seen to do, over all configurations.
 #[derive(Default)]
 struct Seen {
     /// The most messages of one step.
@@ -125,7 +125,7 @@ struct Seen {
     inputs: BTreeSet<MsgKind>,
 }
 
-/// What was seen of all cells of a protocol.
+/// All cells of a protocol, with the steps that were taken in them.
 struct Catalogue {
     machines: Vec<(Exploration, BuildConfig)>,
     cells: BTreeMap<Cell, Seen>,

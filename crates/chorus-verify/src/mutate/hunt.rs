@@ -32,20 +32,20 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Effort {
-        Effort { smoke_states: 20_000, steps: 100_000, seed: 1, states: 20_000, litmus_states: 2_000 }
+        Effort { smoke_states: 100_000, steps: 100_000, seed: 1, states: 100_000, litmus_states: 5_000 }
     }
 }
 
 /// The kind of check that found a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Means {
-    /// The smallest configurations.
+    /// An exploration of one of the smallest configurations.
     Smoke,
-    /// Random steps.
+    /// A random episode on a random small machine.
     Torture,
-    /// The larger configurations, and the programs made for faults.
+    /// An exploration of a larger configuration, or of a program made for faults.
     Check,
-    /// Litmus tests.
+    /// An exploration of a litmus test in one of its placements.
     Litmus,
 }
 
@@ -67,7 +67,7 @@ impl Means {
 /// The fate of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// A check failed.
+    /// Some check failed, as it should.
     Found {
         /// The kind of check.
         by: Means,
@@ -129,7 +129,7 @@ struct Passed<'a> {
     extent: Option<Extent>,
 }
 
-/// What is known of a mutant that was not found yet.
+/// The runs of a mutant that was not found yet.
 #[derive(Default)]
 struct Trail<'a> {
     changed_in_torture: bool,

@@ -13,9 +13,9 @@ use super::hunt::{Effort, Fate, Hunter, Means};
 /// A mutant that was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tried {
-    /// The mutant.
+    /// The mistake that was built in.
     pub mutant: Mutant,
-    /// Its fate.
+    /// The result of the search for it.
     pub fate: Fate,
     /// The time that the search took.
     pub time: Duration,

@@ -34,7 +34,7 @@ pub struct Cell {
     pub device: &'static str,
     /// The state of the line, or [`NO_LINE`].
     pub state: &'static str,
-    /// The event.
+    /// The event, by its name in the vocabulary or one of [`LINELESS`].
     pub event: &'static str,
 }
 
@@ -82,7 +82,7 @@ impl fmt::Display for Cell {
 pub struct Mutation {
     /// The place of the mistake.
     pub cell: Cell,
-    /// The mistake.
+    /// The kind of mistake that is made there.
     pub operator: Operator,
 }
 

@@ -169,6 +169,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Ok(outcome(taken))
     }
 
+    #[inline(always)]
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> StepResult {
         match message.kind {
             LD => self.load(message, out),

@@ -43,7 +43,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     ///
     /// Requests of other banks never wait for a place or a register. The requests that have these may wait for another
     /// bank, which may wait here. So such a request is passed on, and its line is not kept.
-    #[inline]
+    #[inline(always)]
     pub(super) fn miss(&mut self, load: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
         let line = load.line();
         let place = if !self.policy.cached.keeps(line, &self.route) {
@@ -71,7 +71,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Lets a load wait for a line that is on its way.
-    #[inline]
+    #[inline(always)]
     pub(super) fn join(&mut self, load: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
         self.note_load(load, false, out)?;
         if let Some(register) = self.mshrs.find(load.line()) {
@@ -118,7 +118,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Sends a load on. The line will be kept in `place`, if there is one.
-    #[inline]
+    #[inline(always)]
     fn fetch(&mut self, place: Option<Slot>, load: &Request<'_, W>, out: &mut Outbox<W>) {
         let (line, mut reader) = (load.line(), load.reader());
         if let Some(slot) = place {
@@ -143,7 +143,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Takes a line that this bank has waited for, keeps it where a place is reserved for it, and answers the readers.
-    #[inline]
+    #[inline(always)]
     pub(super) fn fill(&mut self, answered: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
         let Request { message, station } = *answered;
         let line = message.line;
