@@ -130,10 +130,10 @@ impl Caches {
     /// The moment after a launch: commands and accesses are left to do.
     pub fn launched(&self, moment: &Moment, stream: usize, kernel: &Kernel, needs: &Needs, whole: bool) -> Moment {
         let mut moment = moment.clone();
-        for chiplet in 0..self.size.chiplets {
+        for (chiplet, needed) in needs.iter().enumerate().take(self.size.chiplets) {
             let is_left = |place: &Place| match *place {
-                Place::Command { need, line: None } => whole && needs[chiplet][0] == need,
-                Place::Command { need, line: Some(line) } => !whole && needs[chiplet][line] == need,
+                Place::Command { need, line: None } => whole && needed[0] == need,
+                Place::Command { need, line: Some(line) } => !whole && needed[line] == need,
                 Place::Begin | Place::End => kernel.uses(chiplet),
                 Place::Load { line, word } => self.size.uses_word(kernel, chiplet, line, word),
                 Place::Store { line, word } => {
