@@ -446,6 +446,11 @@ fn programs_of_one_kernel() -> Vec<CheckConfig> {
             &[(0, WRITER), (1, READER), (1, &[&[WeakLoad(X)]])],
         ),
         program(
+            "atomic-beside",
+            "another thread beside the reader of a message exchanges the other word of its line",
+            &[(0, WRITER), (1, READER), (1, &[&[Exchange(X1, Gpu)]])],
+        ),
+        program(
             "refill-in-fence",
             "another thread loads while a fence waits",
             &[

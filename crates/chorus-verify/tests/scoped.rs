@@ -9,13 +9,14 @@ use chorus_protocol::registry::{Commands, PROTOCOLS, Protocol, Reach, find};
 use chorus_verify::check::find_configuration;
 use chorus_verify::config::{MachineConfig, Stores};
 use chorus_verify::explore::{End, Exploration, OnForbidden};
-use chorus_verify::faults::find_fault;
+use chorus_verify::faults::{caught_by, find_fault, programs_of};
 use chorus_verify::litmus::{self, LitmusResult, SuiteTest};
 use chorus_verify::machine::ExploredMachine;
 use chorus_verify::networks::Networks;
 use chorus_verify::node::StepInput;
 use chorus_verify::settings::Settings;
 use chorus_verify::table::RoleTable;
+use chorus_verify::torture::{Settings as TortureSettings, torture};
 
 use crate::explored;
 use crate::markdown::table;
@@ -288,4 +289,28 @@ fn each_race_lost_is_caught() {
             explored::catch(protocol(name), index);
         }
     }
+}
+
+/// A load behind an acquire must not read the line that an atomic fetched before it. Without the mistake, the same
+/// program passes.
+#[test]
+fn a_load_that_joins_the_closed_miss_of_an_atomic_is_caught() {
+    for name in ["hmg", "sw-hier"] {
+        let protocol = protocol(name);
+        let fault = find_fault(protocol, "joins-closed-miss").unwrap();
+        assert!(caught_by(protocol, fault, "program", "atomic-beside").is_some(), "{name}");
+        let programs = programs_of(protocol);
+        let program = programs.iter().find(|program| program.name == "atomic-beside").unwrap();
+        let report = explored::report(protocol, program);
+        assert!(report.passed(), "{}", report.to_text());
+    }
+}
+
+/// The random steps in which the mistake was first seen.
+#[test]
+fn the_episode_that_showed_a_closed_miss_of_an_atomic_passes() {
+    let hmg = protocol("hmg");
+    let settings = TortureSettings { episode: Some(3629), shrinks: false, ..TortureSettings::default() };
+    assert!(torture(hmg, None, &settings).failure.is_none());
+    assert!(torture(hmg, find_fault(hmg, "joins-closed-miss"), &settings).failure.is_some());
 }

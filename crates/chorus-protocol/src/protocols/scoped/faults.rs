@@ -63,6 +63,8 @@ pub enum L2Fault {
     LostStore,
     /// A store passes an atomic that waits for its line.
     StoreOvertakesAtomic,
+    /// A load gets the line that an atomic waits for, though the line was invalidated on its way.
+    JoinsClosedMiss,
     /// An atomic that is performed at a later station leaves the copy here.
     StaleAtomic,
     /// The result of an atomic at a home is not passed on.

@@ -9,7 +9,8 @@
 //! Nothing is acknowledged but releases, so two races are possible. A copy may be on its way when its invalidation
 //! arrives, and a store of this module may pass a copy that is on its way. In both cases the miss is *closed*: the copy
 //! that arrives answers the loads that wait for it and is not kept, and later loads send requests of their own, behind
-//! the store. A sharer that is still recorded for a copy that it dropped costs one useless invalidation, no more.
+//! the store. If an atomic waits for the copy, later loads wait for the atomic instead, since their requests would pass
+//! what it is about to write. A sharer that is still recorded for a copy that it dropped costs one useless invalidation, no more.
 
 use crate::access::CoreRequest;
 use crate::address::{AgentId, LineAddr};
@@ -124,7 +125,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let taken = match (state, event) {
             (State::V(slot), Event::Ld(load)) => self.hit(slot, load, out),
             (State::I, Event::Ld(load) | Event::WideLd(load)) => self.miss(load, out),
-            (State::IV(_) | State::IA(_), Event::Ld(load)) => self.join(load, out),
+            (State::IV(_) | State::IA(Some(_)), Event::Ld(load)) => self.join(load, out),
+            (State::IA(None), Event::Ld(load)) if self.faulty(L2Fault::JoinsClosedMiss) => self.join(load, out),
             (State::Part(slot), Event::Ld(load)) => self.refetch(slot, load, out),
             (State::V(slot) | State::Part(slot), Event::WideLd(load)) => self.refetch(slot, load, out),
             (State::II, Event::Ld(load)) => self.pass_load_on(load, out),
@@ -147,8 +149,10 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             }
             (State::I | State::II, Event::WideAtom(atomic)) => self.pass_atomic_on(None, atomic, out),
 
-            // What an atomic is about to write must not be missed by its own thread.
-            (State::IA(_), Event::WideLd(_) | Event::St(_) | Event::Atom(_) | Event::WideAtom(_)) => {
+            // What an atomic is about to write must not be missed by its own thread. Where no place is reserved for its
+            // line, the line may be too old for any load that comes now.
+            (State::IA(None), Event::Ld(_))
+            | (State::IA(_), Event::WideLd(_) | Event::St(_) | Event::Atom(_) | Event::WideAtom(_)) => {
                 Err(Outcome::Stall)
             }
 

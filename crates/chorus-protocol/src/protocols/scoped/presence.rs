@@ -23,6 +23,7 @@ pub(super) enum State {
     /// A copy is on its way that is too old to be kept.
     II,
     /// An atomic waits for the line, which is on its way. The line is kept if a place is still reserved for it.
+    /// Otherwise it may be too old for later loads.
     IA(Option<Slot>),
 }
 

@@ -98,13 +98,18 @@ const OF_ACQUIRES: [ScopedSeed; 3] = [
 pub const SOFTWARE: [ScopedSeed; COHERENT + OF_ACQUIRES.len()] = appended(&EVERY, &OF_ACQUIRES);
 
 /// Mistakes that need GPU homes.
-pub const GPU_HOMES: [ScopedSeed; 2] = [
+pub const GPU_HOMES: [ScopedSeed; 3] = [
     in_l2(
         L2Fault::ReleaseStopsAtGpuHome,
         "release-stops-at-gpu-home",
         "a system-wide release does not reach the system homes",
     ),
     in_l2(L2Fault::AtomicsAtGpuHome, "atomics-at-gpu-home", "system-wide atomics are performed at the GPU home"),
+    in_l2(
+        L2Fault::JoinsClosedMiss,
+        "joins-closed-miss",
+        "a load shares the line that an atomic has fetched, though it was dropped on its way",
+    ),
 ];
 
 /// Mistakes of commands that lose dirty lines.
