@@ -278,7 +278,7 @@ impl Shape {
 /// and four GPUs.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let shapes: &[&str] = if heterogeneous::applies(protocol) {
-        &["caches=4,cpus=2,atomics=0,fences=0"]
+        &["caches=4,cpus=2,atomics=0,evictions=private"]
     } else if protocol.reach() == Reach::OneModule {
         &[
             "caches=4,atomics=0,fences=0,evictions=needed",

@@ -31,6 +31,7 @@ mod activity;
 mod date;
 mod definitions;
 mod elisions;
+mod explored;
 mod failure;
 mod interrupt;
 mod litmus_input;

@@ -21,9 +21,9 @@ use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OUT};
 use super::mutate::{mutated, repetition};
 use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
-use crate::output::{align_right, count, leave_out, table};
+use crate::output::count;
 use crate::session::Session;
-use crate::{elisions, proof, replays, virtual_networks};
+use crate::{elisions, explored, proof, replays, virtual_networks};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -156,7 +156,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         }))?;
     } else {
         if !checked.is_empty() {
-            print(&checked, session)?;
+            explored::print(&checked, session)?;
         }
         elisions::print(&tables, session)?;
         if let Some(catch) = &catch {
@@ -239,55 +239,4 @@ fn catch(protocol: &'static dyn Protocol, fault: u8, session: &Session) -> Optio
     let activity = session.activity(None);
     activity.begin("single programs, litmus tests and larger configurations");
     caught(protocol, fault)
-}
-
-fn print(all: &[Checked], session: &mut Session) -> Result<(), Failure> {
-    let mut table = table([
-        "configuration",
-        "states",
-        "symmetries",
-        "transitions",
-        "depth",
-        "executions",
-        "bytes/state",
-        "seconds",
-        "verdict",
-        "",
-    ]);
-    for checked in all {
-        let report = &checked.report;
-        table.add_row([
-            report.config.to_owned(),
-            count(report.states as u64),
-            report.symmetry.to_string(),
-            count(report.transitions),
-            report.depth.to_string(),
-            count(report.executions as u64),
-            report.bytes_per_state().to_string(),
-            format!("{:.1}", checked.seconds),
-            checked.verdict().to_owned(),
-            report.description.to_owned(),
-        ]);
-    }
-    align_right(&mut table, 1..8);
-    leave_out(&mut table, &[4, 3, 2, 5, 6], &[(9, 24)]);
-    session.output.table(&table)?;
-    for checked in all.iter().filter(|checked| !checked.report.passed()) {
-        session.output.line("")?;
-        session.output.print(&checked.report.to_text())?;
-    }
-    let states: usize = all.iter().map(|checked| checked.report.states).sum();
-    let seconds: f64 = all.iter().map(|checked| checked.seconds).sum();
-    let passed = all.iter().filter(|checked| checked.report.passed()).count();
-    let (configurations, states) = (all.len(), count(states as u64));
-    session
-        .output
-        .line(&format!("\n{passed} of {configurations} configurations pass, {states} states, {seconds:.1} s"))?;
-    let missed = all.iter().filter_map(|checked| checked.report.omission_probability());
-    match missed.reduce(|a, b| a + b) {
-        Some(probability) => session.output.line(&format!(
-            "states were told apart by 64 bits each: one was missed with a probability of at most {probability:.1e}"
-        )),
-        None => Ok(()),
-    }
 }

@@ -139,10 +139,19 @@ fn print(all: &[Tortured], session: &mut Session) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The most pairs of a state and an event that are named.
+const CELLS_SHOWN: usize = 6;
+
 fn print_cells(protocol: &str, what: &str, cells: &[Cell], session: &mut Session) -> Result<(), Failure> {
     if cells.is_empty() {
         return Ok(());
     }
-    let cells: Vec<String> = cells.iter().map(|(role, state, event)| format!("{role} {state} × {event}")).collect();
-    session.output.line(&format!("\n{protocol}: {what}: {}", cells.join(", ")))
+    let name = |(role, state, event): &Cell| format!("{role} {state} × {event}");
+    let shown: Vec<String> = cells.iter().take(CELLS_SHOWN).map(name).collect();
+    let rest = match cells.len().saturating_sub(CELLS_SHOWN) {
+        0 => String::new(),
+        left => format!(" and {left} more, listed with --json"),
+    };
+    session.output.line("")?;
+    session.output.paragraph(&format!("{protocol}: {what}: {}{rest}", shown.join(", ")))
 }

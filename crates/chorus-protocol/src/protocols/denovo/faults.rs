@@ -16,8 +16,6 @@ pub enum L1Fault {
     EarlyAcquire,
     /// A store is performed before its words are owned.
     EarlyWrite,
-    /// A word that was given away while its ReqO was outstanding counts as owned all the same.
-    KeptLost,
     /// A word that a forwarded request takes away stays owned.
     KeptOwned,
     /// A forwarded ReqV takes the word away.
@@ -43,13 +41,12 @@ pub enum L1Fault {
 }
 
 /// Each with its name and what it breaks.
-pub const L1_FAULTS: [Seed<L1Fault>; 18] = [
+pub const L1_FAULTS: [Seed<L1Fault>; 17] = [
     Seed::new(L1Fault::KeptCopies, "denovo-kept-copies", "an acquire keeps valid words"),
     Seed::new(L1Fault::DroppedOwned, "denovo-dropped-owned", "an acquire drops owned words too"),
     Seed::new(L1Fault::KeptRead, "denovo-kept-read", "a read that crosses an acquire leaves its words valid"),
     Seed::new(L1Fault::EarlyAcquire, "denovo-early-acquire", "a fence invalidates before it waits for its stores"),
     Seed::new(L1Fault::EarlyWrite, "denovo-early-write", "a store is performed before its words are owned"),
-    Seed::new(L1Fault::KeptLost, "denovo-kept-lost", "a word given away before ReqO is answered is owned all the same"),
     Seed::new(L1Fault::KeptOwned, "denovo-kept-owned", "a word stays owned that a forwarded request takes away"),
     Seed::new(L1Fault::ReadDowngrade, "denovo-read-downgrade", "a forwarded ReqV takes the word away"),
     Seed::new(L1Fault::LostWriteBack, "denovo-lost-write-back", "owned words are dropped when the line is replaced"),

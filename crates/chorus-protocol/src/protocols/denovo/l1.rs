@@ -116,9 +116,7 @@ impl<const W: usize> DeNovoL1<W> {
         let Words { valid, owned, .. } = self.words(line);
         match self.mshrs.get(line) {
             Some(pending) if pending.is_leaving() => State::WrittenBack,
-            Some(pending) if pending.is_given_away() => State::GivenAway,
             Some(pending) if pending.fetching != 0 => State::Fetching,
-            Some(pending) if pending.lost != 0 => State::Lost,
             Some(pending) if pending.owning != 0 => State::Owning,
             Some(pending) if pending.reading != 0 && pending.is_stale => State::Stale,
             Some(pending) if pending.reading != 0 => State::Reading,
@@ -165,7 +163,7 @@ impl<const W: usize> DeNovoL1<W> {
 
     fn access(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
         let register = match self.mshrs.find(request.line) {
-            Some(register) if self.mshrs.payload(register).holds_off() => return Outcome::Stall,
+            Some(register) if self.mshrs.payload(register).is_leaving() => return Outcome::Stall,
             Some(register) => register,
             None if self.hit(request, out) => return Outcome::Done,
             None if self.mshrs.is_full() => return Outcome::Stall,
@@ -323,7 +321,7 @@ impl<const W: usize> DeNovoL1<W> {
         let Words { valid, owned, .. } = *self.lines.meta(slot);
         self.note_use(slot, asked);
         let pending = self.mshrs.payload_mut(register);
-        let taken = asked & (valid | owned | (pending.owning & !pending.lost)) & !pending.done;
+        let taken = asked & (valid | owned | pending.owning) & !pending.done;
         pending.data.merge(ByteMask::of_words(taken), self.lines.data(slot));
         pending.done |= taken;
         if pending.done == asked {
@@ -501,11 +499,11 @@ impl<const W: usize> Controller<W> for DeNovoL1<W> {
         if is_pending {
             // A load stays behind the accesses of its line that wait, but need not wait for the answers to others.
             let pending = self.mshrs.get(load.line)?;
-            if pending.waiting > 0 || pending.holds_off() {
+            if pending.waiting > 0 || pending.is_leaving() {
                 return None;
             }
             if load.order == Order::Weak {
-                usable |= pending.owning & !pending.lost;
+                usable |= pending.owning;
             }
         }
         let words = words_of(load.mask);
@@ -521,7 +519,7 @@ impl<const W: usize> Controller<W> for DeNovoL1<W> {
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
         let (words, pending) = (self.words(line), self.mshrs.get(line));
-        let ahead = pending.map_or(0, |pending| pending.owning & !pending.lost);
+        let ahead = pending.map_or(0, |pending| pending.owning);
         let written_back = pending.map_or(0, |pending| pending.written_back);
         let data = match (self.lines.find(line), pending) {
             (Some(slot), _) => *self.lines.data(slot),

@@ -21,11 +21,9 @@ pub enum State {
     Reading,
     Stale,
     Owning,
-    Lost,
     Fetching,
     Through,
     WrittenBack,
-    GivenAway,
 }
 
 /// An event of a line in the cache.
@@ -94,11 +92,9 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
         StateSpec::new("R", StateClass::TransientCache, "ReqV outstanding"),
         StateSpec::new("R_I", StateClass::TransientCoherent, "ReqV outstanding, acquired meanwhile"),
         StateSpec::new("XO", StateClass::TransientCoherent, "ReqO outstanding, the data is here"),
-        StateSpec::new("XO_I", StateClass::TransientCoherent, "as XO, and words have been given away already"),
         StateSpec::new("XOD", StateClass::TransientCoherent, "ReqO+data outstanding"),
         StateSpec::new("XW", StateClass::TransientCache, "ReqWT or ReqWT+data outstanding"),
         StateSpec::new("O_I", StateClass::TransientCoherent, "given up, write-back not answered"),
-        StateSpec::new("XOD_I", StateClass::TransientCoherent, "as XOD, and words have been given away already"),
     ],
     events: &[
         "Load",

@@ -2,7 +2,7 @@
 //! paper, Table IV and section III-C).
 
 use crate::access::{CoreOp, Order};
-use crate::address::{AgentId, LineAddr};
+use crate::address::LineAddr;
 use crate::controller::{Outbox, Outcome, Unspecified};
 use crate::line::ByteMask;
 use crate::message::{Message, MsgKind};
@@ -85,14 +85,12 @@ impl<const W: usize> DeNovoL1<W> {
     fn written(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let (slot, register) = (self.lines.find(message.line)?, self.mshrs.find(message.line)?);
         let come = words_of(message.mask);
-        let keeps_lost = self.faulty(L1Fault::KeptLost);
         let pending = self.mshrs.payload_mut(register);
         if come & !(pending.owning | pending.through) != 0 {
             return None;
         }
-        let owned = come & pending.owning & if keeps_lost { u32::MAX } else { !pending.lost };
+        let owned = come & pending.owning;
         pending.owning &= !come;
-        pending.lost &= !come;
         pending.through &= !come;
         self.lines.meta_mut(slot).owned |= owned;
         if let Some(store) = self.stores.find(LineAddr(message.txn.key())) {
@@ -119,7 +117,6 @@ impl<const W: usize> DeNovoL1<W> {
             return None;
         }
         pending.fetching &= !come;
-        pending.lost &= !come;
         pending.read(come & pending.reading);
         self.lines.data_mut(slot).merge(message.mask, &message.data);
         let words = self.lines.meta_mut(slot);
@@ -164,28 +161,22 @@ impl<const W: usize> DeNovoL1<W> {
     fn forwarded(&mut self, event: Event, message: &Message<W>, out: &mut Outbox<W>) -> Option<()> {
         let asked = words_of(message.mask);
         let words = self.words(message.line);
-        let (ahead, written_back) = self
-            .mshrs
-            .get(message.line)
-            .map_or((0, 0), |pending| (pending.owning & !pending.lost, pending.written_back));
+        let written_back = self.mshrs.get(message.line).map_or(0, |pending| pending.written_back);
         // A read may have been forwarded for an ownership that ended long ago. It must not get data whose ReqO the LLC
-        // has not ordered yet, since it would see a store before its time.
-        let ahead = if event == Event::FwdReqV { 0 } else { ahead };
-        let missing = asked & !(words.owned | ahead | written_back);
+        // has not ordered yet, since it would see a store before its time. All other requests have waited for such words.
+        let missing = asked & !(words.owned | written_back);
         if missing != 0 && event == Event::FwdReqV {
             if !self.faulty(L1Fault::LostNack) {
                 self.answer(NACK, missing, message, out);
             }
-        } else if missing != 0 && message.origin != AgentId::NOBODY {
+        } else if missing != 0 {
             return None;
         }
-        if message.origin != AgentId::NOBODY {
-            // All other words that are owned here come along with the answer to a read (Table II, footnote).
-            let adds = event == Event::FwdReqV && message.credit == 1 && asked & !words.owned == 0;
-            let along = if adds { words.owned } else { 0 };
-            self.give(event, along | (asked & (words.owned | ahead)), RSP_RVK_O, message, out);
-            self.give(event, asked & written_back, RSP_RVK_O_REFERRED, message, out);
-        }
+        // All other words that are owned here come along with the answer to a read (Table II, footnote).
+        let adds = event == Event::FwdReqV && message.credit == 1 && asked & !words.owned == 0;
+        let along = if adds { words.owned } else { 0 };
+        self.give(event, along | (asked & words.owned), RSP_RVK_O, message, out);
+        self.give(event, asked & written_back, RSP_RVK_O_REFERRED, message, out);
         if event != Event::FwdReqV || self.faulty(L1Fault::ReadDowngrade) {
             self.downgrade(event, message.line, asked);
         }
@@ -234,13 +225,12 @@ impl<const W: usize> DeNovoL1<W> {
         out.send(answer);
     }
 
-    /// Gives up words that were owned or are about to be, since another cache gets them.
+    /// Gives up words that were owned, since another cache gets them.
     fn downgrade(&mut self, event: Event, line: LineAddr, asked: u32) {
         let keeps = self.faulty(L1Fault::KeptOwned);
         let unfinished = self.faulty(L1Fault::UnfinishedWriteBack);
         if let Some(register) = self.mshrs.find(line) {
             let pending = self.mshrs.payload_mut(register);
-            pending.lost |= asked & (pending.owning | pending.fetching | pending.reading);
             if pending.written_back & asked != 0 && !unfinished {
                 pending.written_back &= !asked;
                 if pending.written_back == 0 && !pending.is_on_its_way {

@@ -117,16 +117,18 @@ fn a_read_of_a_line_that_nobody_writes_is_kept_across_an_acquire() {
 }
 
 #[test]
-fn a_word_given_away_before_its_ownership_is_confirmed_becomes_invalid() {
+fn a_word_is_given_away_only_after_its_ownership_is_confirmed() {
     let mut device = device();
     device.issue(store(1, X, 0b0011, 5));
     let request = device.expect(REQ_O, 0b0011);
+    for kind in [FWD_REQ_O, FWD_REQ_O_DATA, RVK_O] {
+        assert_eq!(device.forward(kind, X, 0b0001), Outcome::Stall);
+    }
+    device.deliver(RSP_O, 0b0011, 0, &request);
+    assert_eq!(device.ended(), [1]);
     device.forward(FWD_REQ_O_DATA, X, 0b0001);
     let given = device.expect(RSP_O_DATA, 0b0001);
     assert_eq!((given.data.0[0], given.dst), (5, topology().tu(1)));
-    assert_eq!(device.state(X), "XO_I");
-    device.deliver(RSP_O, 0b0011, 0, &request);
-    assert_eq!(device.ended(), [1]);
     assert_eq!((device.state(X), device.view(X).dirty), ("O", ByteMask::of_words(0b0010)));
     device.issue(load(2, X, 0b0001));
     device.expect(REQ_V, 0b0001);
@@ -147,17 +149,17 @@ fn an_atomic_performs_each_word_as_it_comes() {
 }
 
 #[test]
-fn requests_for_data_on_its_way_wait_and_a_reqo_does_not() {
+fn requests_for_words_on_their_way_wait() {
     let mut device = device();
     device.issue(add(1, X, 0b0001, 1));
     let request = device.expect(REQ_O_DATA, 0b0001);
-    for kind in [FWD_REQ_V, FWD_REQ_O_DATA, RVK_O] {
+    for kind in [FWD_REQ_V, FWD_REQ_O, FWD_REQ_O_DATA, RVK_O] {
         assert_eq!(device.forward(kind, X, 0b0001), Outcome::Stall);
     }
-    device.forward(FWD_REQ_O, X, 0b0001);
-    device.expect(RSP_O, 0b0001);
     device.deliver(RSP_O_DATA, 0b0001, 5, &request);
     assert_eq!(device.value(1, 0), 5);
+    device.forward(FWD_REQ_O, X, 0b0001);
+    device.expect(RSP_O, 0b0001);
     assert_eq!(device.state(X), "I");
     assert!(device.is_quiescent());
     device.forward(FWD_REQ_V, X, 0b0001);

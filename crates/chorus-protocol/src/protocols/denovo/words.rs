@@ -35,8 +35,6 @@ pub struct Pending<const W: usize> {
     pub owning: u32,
     /// Words with a ReqO+data outstanding.
     pub fetching: u32,
-    /// Words on their way, or with a ReqO outstanding, that have already been given to another cache.
-    pub lost: u32,
     /// Words with a ReqWT or ReqWT+data outstanding.
     pub through: u32,
     /// The words that the access that has waited longest has already read or updated.
@@ -61,7 +59,6 @@ impl<const W: usize> Pending<W> {
             skipped: 0,
             owning: 0,
             fetching: 0,
-            lost: 0,
             through: 0,
             done: 0,
             written_back: 0,
@@ -88,16 +85,6 @@ impl<const W: usize> Pending<W> {
     /// Whether the line is being written back.
     pub fn is_leaving(&self) -> bool {
         self.written_back != 0 || self.is_on_its_way
-    }
-
-    /// Whether words are on their way that may only serve accesses that already wait.
-    pub fn is_given_away(&self) -> bool {
-        self.lost & (self.reading | self.fetching) != 0
-    }
-
-    /// Whether accesses that come now have to wait outside the register.
-    pub fn holds_off(&self) -> bool {
-        self.is_leaving() || self.is_given_away()
     }
 
     /// Notes that words of the ReqV have come or are owned.

@@ -2,7 +2,8 @@
 
 use crate::protocols::spandex::device::{Device, Fleet};
 use crate::protocols::spandex::protocol::{
-    FLAT, HIERARCHICAL_MESI, HIERARCHICAL_SPANDEX, PARAMETERS_OF_DENOVO, SpandexProtocol,
+    FLAT, HIERARCHICAL_MESI, HIERARCHICAL_SPANDEX, PARAMETERS_OF_DENOVO, PARAMETERS_OF_OWNERS_BEHIND_L2,
+    SpandexProtocol,
 };
 use crate::protocols::spandex::seeds::{Group, count, specs};
 use crate::protocols::spandex::tu::gpu_vi::messages::MESSAGES as WITH_GPU_VI;
@@ -236,7 +237,7 @@ static SPANDEX_HIER_MD_DECLARATION: Declaration = Declaration {
     name: "spandex-hier-md",
     title: "Hierarchical Spandex, SMD",
     summary: "MESI CPU caches and an L2 of DeNovo GPU caches, both under a Spandex L3.",
-    parameters: &PARAMETERS_OF_DENOVO,
+    parameters: &PARAMETERS_OF_OWNERS_BEHIND_L2,
     faults: &MESI_AND_DENOVO_FAULTS,
     ..HIERARCHICAL_SPANDEX
 };
@@ -270,7 +271,7 @@ static SPANDEX_HIER_DD_DECLARATION: Declaration = Declaration {
     name: "spandex-hier-dd",
     title: "Hierarchical Spandex, SDD",
     summary: "DeNovo CPU caches and an L2 of DeNovo GPU caches, both under a Spandex L3.",
-    parameters: &PARAMETERS_OF_DENOVO,
+    parameters: &PARAMETERS_OF_OWNERS_BEHIND_L2,
     faults: &DENOVO_ALONE_FAULTS,
     ..HIERARCHICAL_SPANDEX
 };

@@ -67,6 +67,20 @@ static PARAMETERS: [ParameterSpec; 2] = [ALL_PARAMETERS[0], ALL_PARAMETERS[1]];
 /// The parameters of protocols with DeNovo caches.
 pub static PARAMETERS_OF_DENOVO: [ParameterSpec; 3] = ALL_PARAMETERS;
 
+/// The parameters of protocols whose DeNovo caches own words behind an L2 that is itself a device of the L3. That L2
+/// has no value of such a word. It refuses every ReqV for the word until the owner gives it back, which may be never.
+/// A reader that repeats ReqV for ever would then wait for ever, so that the number of retries has to be finite.
+pub static PARAMETERS_OF_OWNERS_BEHIND_L2: [ParameterSpec; 3] = [
+    ParameterSpec {
+        meaning: "failed ReqV requests before a request that cannot fail takes their place",
+        min: 1,
+        explored: &[1, 2],
+        ..ALL_PARAMETERS[0]
+    },
+    ALL_PARAMETERS[1],
+    ALL_PARAMETERS[2],
+];
+
 /// The common part of the declarations of protocols with a Spandex LLC and translation units for every device.
 pub const FLAT: Declaration = Declaration {
     name: "",

@@ -2,9 +2,14 @@
 //!
 //! The cache itself speaks Spandex by words, so the unit passes most messages on in both directions. It has two tasks
 //! of its own. It requests words of a ReqV again that a supposed owner no longer had, after `retries` attempts with
-//! ReqO+data. And it acts for the cache, which never lets a message wait, while data is still on its way (section
-//! III-C). Forwarded requests that need the data are delayed. A forwarded ReqO is answered at once, and the words that
-//! were given away in this manner are taken from the cache as soon as the data has passed.
+//! ReqO+data. And it acts for the cache, which never lets a message wait, while ownership is still on its way (section
+//! III-C): forwarded requests that take ownership away, or need data that has not come, are delayed.
+//!
+//! The paper lets the unit answer some of them at once: a ReqO, which needs no data, and all of them if a ReqO is
+//! outstanding, since its data is here. That is wrong for words by which devices synchronise. Let a word belong to A,
+//! then to B and then to C, in the order of the LLC, and let A not know of B's request yet. If B answers C at once, C
+//! writes the word and may tell A so by another word. A still owns the first word, and an atomic of A finds the old
+//! value.
 //!
 //! The Nacked words of a line are requested with ReqV in one request at a time. Only these words of the answer are
 //! passed on.
@@ -19,7 +24,7 @@ use crate::message::{Message, MsgKind};
 use crate::mshr::Mshrs;
 use crate::protocols::spandex::llc::line::words_of;
 use crate::protocols::spandex::messages::{
-    FWD_REQ_O, REQ_O_DATA, REQ_V, RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_S, RSP_V, local, networked,
+    REQ_O_DATA, REQ_V, RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_S, RSP_V, local, networked,
 };
 use crate::protocols::spandex::tu::unit::Unit;
 use crate::registry::BuildConfig;
@@ -31,8 +36,8 @@ use states::{Event, State, VOCABULARY};
 struct Line {
     /// Words whose ReqO+data is outstanding.
     fetching: u32,
-    /// The `fetching` words that have been given away.
-    lost: u32,
+    /// Words whose ReqO is outstanding.
+    owning: u32,
     /// Nacked words that have been requested again with ReqV.
     retried: u32,
     /// Nacked words that will be requested after the `retried` ones.
@@ -81,15 +86,15 @@ impl<const W: usize> DeNovoTu<W> {
         };
         let known = self.lines.payload_mut(register);
         change(known);
-        if known.fetching | known.retried | known.nacked == 0 {
+        if known.fetching | known.owning | known.retried | known.nacked == 0 {
             self.lines.release(register);
         }
     }
 
     fn line_state(&self, line: LineAddr) -> State {
         match self.line(line) {
-            Line { lost, .. } if lost != 0 => State::Lost,
             Line { fetching, .. } if fetching != 0 => State::Fetching,
+            Line { owning, .. } if owning != 0 => State::Owning,
             Line { retried, nacked, .. } if retried | nacked != 0 => State::Retry,
             Line { .. } => State::Idle,
         }
@@ -117,7 +122,11 @@ impl<const W: usize> DeNovoTu<W> {
     fn step_message(&mut self, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         let (event, words) = (Event::of(message.kind), words_of(message.mask));
         match event {
-            Event::ReqV | Event::ReqWt | Event::ReqO | Event::ReqWtData | Event::ReqWb | Event::Revoked => {
+            Event::ReqV | Event::ReqWt | Event::ReqWtData | Event::ReqWb | Event::Revoked => {
+                self.to_network(message, self.llc(message.line), out);
+            }
+            Event::ReqO => {
+                self.change(message.line, |line| line.owning |= words);
                 self.to_network(message, self.llc(message.line), out);
             }
             Event::ReqOData => {
@@ -126,8 +135,15 @@ impl<const W: usize> DeNovoTu<W> {
             }
             Event::Answer => self.to_network(message, message.origin, out),
             Event::RspV => self.read(message, words, out),
-            Event::RspWt | Event::RspO | Event::RspWtData | Event::RspWb => self.to_cache(message, words, out),
-            Event::RspOData => self.fetched(message, words, out),
+            Event::RspWt | Event::RspWtData | Event::RspWb => self.to_cache(message, words, out),
+            Event::RspO => {
+                self.change(message.line, |line| line.owning &= !words);
+                self.to_cache(message, words, out);
+            }
+            Event::RspOData => {
+                self.change(message.line, |line| line.fetching &= !words);
+                self.to_cache(message, words, out);
+            }
             Event::Nack if self.faulty(TuFault::LostNack) => {}
             Event::Nack if self.faulty(TuFault::NackAsData) => {
                 self.to_cache(&Message { kind: RSP_V, ..*message }, words, out);
@@ -139,9 +155,8 @@ impl<const W: usize> DeNovoTu<W> {
                 });
                 self.retry(message.line, out);
             }
-            Event::FwdReqO => self.give(message, words, out),
-            Event::FwdReqV | Event::FwdReqS | Event::FwdReqOData | Event::RvkO => {
-                let late = words & self.line(message.line).fetching;
+            Event::FwdReqV | Event::FwdReqS | Event::FwdReqO | Event::FwdReqOData | Event::RvkO => {
+                let late = words & self.on_its_way(event, message.line);
                 if late != 0 && !self.faulty(TuFault::EarlyAnswer) {
                     return Some(Outcome::Stall);
                 }
@@ -153,6 +168,13 @@ impl<const W: usize> DeNovoTu<W> {
             Event::Foreign => return None,
         }
         Some(Outcome::Done)
+    }
+
+    /// The words of a line for which a forwarded request has to wait. A read may have been forwarded for an ownership
+    /// that ended long ago. The cache refuses it if it has only just asked for the word again.
+    fn on_its_way(&self, event: Event, line: LineAddr) -> u32 {
+        let Line { fetching, owning, .. } = self.line(line);
+        if event == Event::FwdReqV { fetching } else { fetching | owning }
     }
 
     /// Takes words of a read.
@@ -189,48 +211,12 @@ impl<const W: usize> DeNovoTu<W> {
         out.send(Message { mask: ByteMask::of_words(nacked), ..request });
     }
 
-    /// Takes owned words that have come. Words that have been given away meanwhile only serve the accesses of the cache
-    /// that wait for them.
-    fn fetched(&mut self, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
-        let lost = words & self.line(message.line).lost;
-        self.change(message.line, |line| {
-            line.fetching &= !words;
-            line.lost &= !words;
-        });
-        self.to_cache(message, words, out);
-        if lost != 0 && !self.faulty(TuFault::KeptLost) {
-            self.take_away(message.line, lost, out);
-        }
-    }
-
-    /// Tells the cache that another device owns words now.
-    fn take_away(&self, line: LineAddr, words: u32, out: &mut Outbox<W>) {
-        self.to_cache(&Message::control(FWD_REQ_O, line, self.me, self.cache), words, out);
-    }
-
-    /// Gives words away, without data.
-    fn give(&mut self, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
-        let late = words & self.line(message.line).fetching;
-        if late != 0 {
-            self.change(message.line, |line| line.lost |= late);
-            if !self.faulty(TuFault::LateJoin) {
-                self.take_away(message.line, late, out);
-            }
-            if !self.faulty(TuFault::LostForward) {
-                self.answer(RSP_O, message.origin, message, late, out);
-            }
-        }
-        if words & !late != 0 {
-            self.to_cache(message, words & !late, out);
-        }
-    }
-
     /// Answers a request that is not passed on to the cache.
     fn answer(&self, kind: MsgKind, dst: AgentId, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
         out.send(Message { dst, mask: ByteMask::of_words(words), ..message.reply(kind) });
     }
 
-    /// Answers a request for data that has not come. Only a fault does this.
+    /// Answers a request for words whose ownership has not come. Only a fault does this.
     fn answer_early(&self, event: Event, message: &Message<W>, words: u32, out: &mut Outbox<W>) {
         if words == 0 {
             return;
@@ -238,6 +224,7 @@ impl<const W: usize> DeNovoTu<W> {
         let (kind, dst) = match event {
             Event::FwdReqV => (RSP_V, message.origin),
             Event::FwdReqS => (RSP_S, message.origin),
+            Event::FwdReqO => (RSP_O, message.origin),
             Event::FwdReqOData => (RSP_O_DATA, message.origin),
             Event::ReqV
             | Event::ReqWt
@@ -254,7 +241,6 @@ impl<const W: usize> DeNovoTu<W> {
             | Event::RspOData
             | Event::RspWb
             | Event::Nack
-            | Event::FwdReqO
             | Event::RvkO
             | Event::Foreign => (RSP_RVK_O, message.src),
         };

@@ -14,7 +14,7 @@ pub enum State {
     #[default]
     Idle,
     Fetching,
-    Lost,
+    Owning,
     Retry,
 }
 
@@ -92,7 +92,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     states: &[
         StateSpec::new("Idle", StateClass::Stable, "nothing that the unit has to know"),
         StateSpec::new("XOD", StateClass::TransientCoherent, "ReqO+data outstanding"),
-        StateSpec::new("XOD_I", StateClass::TransientCoherent, "as XOD, and words have been given away already"),
+        StateSpec::new("XO", StateClass::TransientCoherent, "ReqO outstanding"),
         StateSpec::new("V_N", StateClass::TransientCoherent, "Nacked words have been asked for again"),
     ],
     events: &[

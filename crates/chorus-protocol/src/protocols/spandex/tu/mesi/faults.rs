@@ -8,9 +8,7 @@ use crate::seed::Seed;
 pub enum TuFault {
     /// When some words of a line are asked back, the other words are lost with them.
     StrandedWords,
-    /// A line of which words were asked back while it was on its way stays in the cache.
-    KeptLine,
-    /// A request for data that is still on its way is answered with the part that has come.
+    /// A request for ownership of words that are still on their way is answered with the part that has come.
     EarlyAnswer,
     /// The first part of an answer is taken for the whole line.
     HastyFill,
@@ -32,22 +30,19 @@ pub enum TuFault {
     WidenedAnswer,
     /// A request that waited for a write-back is never sent.
     ForgottenRequest,
-    /// A line of which words were asked back while it was on its way serves accesses that come later.
-    LateJoin,
 }
 
 /// The mistake of the unit.
-pub const SEEDS: [Seed<TuFault>; 14] = [
+pub const SEEDS: [Seed<TuFault>; 12] = [
     Seed::new(
         TuFault::StrandedWords,
         "stranded-words",
         "when words of a line are asked back, the others are not written back",
     ),
-    Seed::new(TuFault::KeptLine, "kept-line", "a line whose words were asked back on their way stays in the cache"),
     Seed::new(
         TuFault::EarlyAnswer,
         "early-answer",
-        "a request for data still on its way is answered with what has come of it",
+        "a request for words still on their way is answered with what has come of them",
     ),
     Seed::new(TuFault::HastyFill, "hasty-fill", "the first part of an answer passes for the whole line"),
     Seed::new(TuFault::UnforwardedInv, "unforwarded-inv", "an invalidation is acknowledged and not passed on"),
@@ -75,11 +70,6 @@ pub const SEEDS: [Seed<TuFault>; 14] = [
         "an answer names all words of the line, whatever was asked for",
     ),
     Seed::new(TuFault::ForgottenRequest, "forgotten-request", "a request that waited for a write-back is never sent"),
-    Seed::new(
-        TuFault::LateJoin,
-        "late-join",
-        "a line whose words were asked back on their way serves accesses that come later",
-    ),
 ];
 
 /// The mistake of the cache, where it has a unit.

@@ -5,6 +5,12 @@
 //! for words: the unit takes the line out of the cache, answers for the words and writes the other words back. Words
 //! that the cache has given up stay here until the LLC, or a request for them, has taken them.
 //!
+//! A request that comes while the line itself is on its way waits for the line. The paper lets the unit answer a request
+//! for ownership at once, since it needs no data (case 2 of section III-D). That is wrong where words of one line are
+//! used by different devices. Let a line belong to A, then to B and then, one word of it, to C, in the order of the LLC,
+//! and let A not know of B's request yet. If B answers C at once, C writes the word and may let A go on by another word.
+//! A still has the line and writes the same word. A comes first in the order of owners, and its later write is lost.
+//!
 //! The client may also be a bank of an L2 that speaks MESI towards the network (hierarchical Spandex). Such a bank
 //! answers `PEEK` at once. But it may take its time to give a line up or to share it, while requests of others wait. If
 //! the line leaves the bank meanwhile, its write-back is the answer.
@@ -15,13 +21,12 @@ mod states;
 #[cfg(test)]
 mod tests;
 
-use crate::access::Txn;
 use crate::address::{AgentId, LineAddr, Role, Topology};
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
-use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV as MESI_INV, RCL, UPGRADE_ACK, WB_ACK};
+use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV as MESI_INV, UPGRADE_ACK, WB_ACK};
 use crate::protocols::spandex::messages::{
     ACK, NACK, PEEK, REQ_O_DATA, REQ_S, REQ_WB, RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_RVK_O_REFERRED, RSP_S, RSP_V,
 };
@@ -65,7 +70,6 @@ impl<const W: usize> MesiTu<W> {
     fn state(&self, line: LineAddr) -> State {
         match self.mshrs.get(line) {
             None => State::Idle,
-            Some(Pending::Request(request)) if !request.lost.is_empty() => State::IoI,
             Some(Pending::Request(request)) => match request.wanted {
                 Wanted::Read => State::IS,
                 Wanted::Write => State::IO,
@@ -149,7 +153,7 @@ impl<const W: usize> MesiTu<W> {
             out.send(self.to_client(MESI_INV, line));
         }
         let none = ByteMask::EMPTY;
-        Pending::Request(Request { wanted, got: none, nacked: none, lost: none, owned: false, data })
+        Pending::Request(Request { wanted, got: none, nacked: none, owned: false, data })
     }
 
     /// Takes a line that the cache gives up.
@@ -208,23 +212,10 @@ impl<const W: usize> MesiTu<W> {
         settling.count() >= self.registers as usize
     }
 
-    /// Whether no more words can be given away from lines that are on their way. Such lines need registers after the
-    /// cache has got them. If there are none, requests for their words wait their turn, as requests for data do.
-    fn is_full_of_losses(&self) -> bool {
-        let unawaited = self.mshrs.iter().filter(|(_, pending)| pending.is_settling() || pending.has_losses());
-        unawaited.count() >= 2 * self.registers as usize
-    }
-
-    /// Whether the client is a bank. The devices of a bank lose words only after it has asked them, so the next owner
-    /// must not be told before.
-    fn answers_late(&self) -> bool {
-        self.topology.role(self.client).0 != Role::L1
-    }
-
-    /// Takes a request for words that the cache owns, as far as the LLC knows.
+    /// Takes a request for words that the cache owns, as far as the LLC knows. While the line is on its way, every
+    /// request waits for it, also one that needs no data (the module's text says why).
     fn asked(&mut self, want: Want, message: &Message<W>, out: &mut Outbox<W>) -> Option<Outcome> {
         let question = Question::new(want, message);
-        let early = self.faulty(TuFault::EarlyAnswer) && want == Want::OwnWithData;
         let Some(register) = self.mshrs.find(message.line) else {
             if self.is_busy_settling() {
                 return Some(Outcome::Stall);
@@ -232,22 +223,14 @@ impl<const W: usize> MesiTu<W> {
             let asks = match want {
                 Want::Read => PEEK,
                 Want::Share if question.words == ByteMask::full::<W>() => FWD_GETS,
-                Want::Share | Want::Own | Want::OwnWithData | Want::Revoke | Want::Lost => MESI_INV,
+                Want::Share | Want::Own | Want::OwnWithData | Want::Revoke => MESI_INV,
             };
             self.mshrs.insert(message.line, Pending::Question(question));
             out.send(self.to_client(asks, message.line));
             return Some(Outcome::Done);
         };
         match *self.mshrs.payload(register) {
-            Pending::Request(request) if request.lost.is_empty() && self.is_full_of_losses() => Some(Outcome::Stall),
-            Pending::Request(mut request) if (want == Want::Own && !self.answers_late()) || early => {
-                if request.lost.is_empty() && !self.faulty(TuFault::LateJoin) {
-                    // Accesses that come from now on must not see the data that will arrive.
-                    request.wanted = request.wanted.without_copy();
-                    out.send(self.to_client(RCL, message.line));
-                }
-                request.lost = request.lost | question.words;
-                *self.mshrs.payload_mut(register) = Pending::Request(request);
+            Pending::Request(request) if self.faulty(TuFault::EarlyAnswer) && want.takes_ownership() => {
                 self.answer(message.line, &question, &request.data, false, out);
                 Some(Outcome::Done)
             }
@@ -303,13 +286,13 @@ impl<const W: usize> MesiTu<W> {
             Want::Share => out.send(with_data(RSP_S, requestor)),
             Want::Own => out.send(without_data(RSP_O, requestor)),
             Want::OwnWithData => out.send(with_data(RSP_O_DATA, requestor)),
-            Want::Revoke | Want::Lost => {}
+            Want::Revoke => {}
         }
         match want {
             Want::Share if self.faulty(TuFault::OneSidedShare) => {}
             Want::Share | Want::Revoke if sent => out.send(without_data(RSP_RVK_O_REFERRED, llc)),
             Want::Share | Want::Revoke => out.send(with_data(RSP_RVK_O, llc)),
-            Want::Read | Want::Own | Want::OwnWithData | Want::Lost => {}
+            Want::Read | Want::Own | Want::OwnWithData => {}
         }
     }
 
@@ -341,10 +324,10 @@ impl<const W: usize> MesiTu<W> {
                 self.answer(line, &question, &message.data, false, out);
                 self.mshrs.release(register);
             }
-            (Event::InvData, Want::Share | Want::Own | Want::OwnWithData | Want::Revoke | Want::Lost) => {
+            (Event::InvData, Want::Share | Want::Own | Want::OwnWithData | Want::Revoke) => {
                 self.surrendered(register, line, &question, &message.data, false, out);
             }
-            (_, Want::Read | Want::Share | Want::Own | Want::OwnWithData | Want::Revoke | Want::Lost) => return None,
+            (_, Want::Read | Want::Share | Want::Own | Want::OwnWithData | Want::Revoke) => return None,
         }
         Some(Outcome::Done)
     }
@@ -403,8 +386,7 @@ impl<const W: usize> MesiTu<W> {
         Some(Outcome::Done)
     }
 
-    /// Gives a complete line to the cache, which performs the accesses that have waited for it. If words have been
-    /// asked back meanwhile, the cache has to give the line up at once.
+    /// Gives a complete line to the cache, which performs the accesses that have waited for it.
     fn arrived(&mut self, register: Register, line: LineAddr, request: &Request<W>, out: &mut Outbox<W>) {
         let shared = !request.owned || self.faulty(TuFault::OwnedAsShared);
         match request.wanted {
@@ -413,15 +395,7 @@ impl<const W: usize> MesiTu<W> {
             Wanted::Write => out.send(self.line_to_client(DATA_M, line, &request.data)),
             Wanted::Upgrade => out.send(self.to_client(UPGRADE_ACK, line)),
         }
-        if request.lost.is_empty() || self.faulty(TuFault::KeptLine) {
-            self.mshrs.release(register);
-            return;
-        }
-        let nobody = AgentId::NOBODY;
-        let (words, txn) = (request.lost, Txn::default());
-        let question = Question { want: Want::Lost, words, alone: false, llc: nobody, requestor: nobody, txn, wave: 0 };
-        *self.mshrs.payload_mut(register) = Pending::Question(question);
-        out.send(self.to_client(MESI_INV, line));
+        self.mshrs.release(register);
     }
 
     /// Notes that the LLC has taken words of a write-back.

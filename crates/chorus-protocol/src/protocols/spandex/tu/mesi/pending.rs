@@ -35,8 +35,6 @@ pub(super) struct Request<const W: usize> {
     pub(super) got: ByteMask,
     /// Words that must be requested again.
     pub(super) nacked: ByteMask,
-    /// Words that were asked back before the line was complete.
-    pub(super) lost: ByteMask,
     /// Whether the words that have come are owned.
     pub(super) owned: bool,
     pub(super) data: LineData<W>,
@@ -55,8 +53,13 @@ pub(super) enum Want {
     OwnWithData,
     /// The words have to be given back to the LLC.
     Revoke,
-    /// Nothing, since the words were given away while they were on their way.
-    Lost,
+}
+
+impl Want {
+    /// Whether another device becomes the owner.
+    pub(super) fn takes_ownership(self) -> bool {
+        matches!(self, Want::Own | Want::OwnWithData)
+    }
 }
 
 /// A request of another device, or a probe.
@@ -107,14 +110,6 @@ impl<const W: usize> Pending<W> {
             Pending::Request(_) => false,
             Pending::Question(_) => true,
             Pending::WriteBack(held) => !held.evicted && held.then.is_none(),
-        }
-    }
-
-    /// Whether the cache will have to give up the line as soon as it has it.
-    pub(super) fn has_losses(&self) -> bool {
-        match self {
-            Pending::Request(request) => !request.lost.is_empty(),
-            Pending::Question(_) | Pending::WriteBack(_) => false,
         }
     }
 }

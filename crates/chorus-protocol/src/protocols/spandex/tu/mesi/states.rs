@@ -14,7 +14,6 @@ pub enum State {
     IS,
     IO,
     SO,
-    IoI,
     Ask,
     WB,
     WbReq,
@@ -59,7 +58,7 @@ impl Event {
             mesi::PUTX => Event::PutX,
             mesi::WB_PENDING => Event::WbPending,
             mesi::EXCLUSIVE_UNBLOCK => Event::ExclusiveUnblock,
-            mesi::INV_ACK | mesi::RCL_ACK => Event::InvAck,
+            mesi::INV_ACK => Event::InvAck,
             mesi::INV_DATA => Event::InvData,
             mesi::FWD_DATA => Event::FwdData,
             spandex::PEEK_DATA => Event::PeekData,
@@ -92,11 +91,6 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
             "SO",
             StateClass::TransientCoherent,
             "request for ownership outstanding, the cache has a shared copy",
-        ),
-        StateSpec::new(
-            "IO_I",
-            StateClass::TransientCoherent,
-            "line on its way to the cache, words of it already asked back",
         ),
         StateSpec::new("Ask", StateClass::TransientCoherent, "the cache has been asked about a line that it owns"),
         StateSpec::new(
