@@ -26,26 +26,27 @@ const fn cache(device: &'static str, state: &'static str, event: &'static str, s
     Race { role: Role::L1, device, state, event, sends }
 }
 
-/// Case 1, a pending transition to the expected state: what needs data that is not here is delayed.
-const DELAYED: [Race; 8] = [
+/// Case 1, a pending transition to the expected state: what needs the words that are on their way is delayed. The paper
+/// answers ReqO, which carries no data, at once. Here it waits, too: the next owner could otherwise be asked for the
+/// words before they were its own.
+const DELAYED: [Race; 13] = [
+    unit("MESI", "IO", "fwd ReqO", STALL),
     unit("MESI", "IO", "fwd ReqO+data", STALL),
     unit("MESI", "IO", "RvkO", STALL),
     unit("MESI", "IO", "fwd ReqV", STALL),
     unit("MESI", "IO", "fwd ReqS", STALL),
     unit("MESI", "IS", "fwd ReqO+data", STALL),
+    unit("DeNovo", "XO", "FwdReqO", STALL),
+    unit("DeNovo", "XO", "FwdReqO+data", STALL),
+    unit("DeNovo", "XO", "RvkO", STALL),
+    unit("DeNovo", "XOD", "FwdReqO", STALL),
     unit("DeNovo", "XOD", "FwdReqO+data", STALL),
     unit("DeNovo", "XOD", "RvkO", STALL),
     unit("DeNovo", "XOD", "FwdReqV", STALL),
 ];
 
-/// Case 1: what needs no data, or finds it here, is answered at once.
-const AT_ONCE: [Race; 5] = [
-    unit("MESI", "IO", "fwd ReqO", &["RspO"]),
-    unit("DeNovo", "XOD", "FwdReqO", &["RspO"]),
-    cache("DeNovo", "XO", "FwdReqO", &["RspO"]),
-    cache("DeNovo", "XO", "FwdReqO+data", &["RspO+data"]),
-    cache("DeNovo", "XO", "RvkO", &["RspRvkO"]),
-];
+/// Case 1: a read of a word whose store waits for ownership finds no value to answer with, and is refused at once.
+const AT_ONCE: [Race; 1] = [cache("DeNovo", "XO", "FwdReqV", &["Nack"])];
 
 /// Case 2, an upgrade from Shared: an invalidation is acknowledged and the upgrade goes on.
 const UPGRADE: [Race; 1] = [unit("MESI", "SO", "Inv", &["INV", "Ack"])];
