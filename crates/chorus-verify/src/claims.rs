@@ -1,10 +1,10 @@
 //! Claims of controllers that the search relies on, checked.
 //!
-//! A controller may say that a message only counts ([`chorus_protocol::controller::Controller::only_counts`]). The search
-//! then takes the message at once and follows no other order. A false claim would hide mistakes, so each one is checked
-//! in every state that was visited. The message alone must send nothing and end nothing. With every other message that
-//! may arrive at the same controller, and with every line that may leave it, both orders must lead to the same state,
-//! and together they must send the same messages and end the same operations.
+//! A controller may say that a message only counts ([`chorus_protocol::controller::Controller::only_counts`]). The
+//! search then takes the message at once and follows no other order. A false claim would hide mistakes, so each one is
+//! checked in every state that was visited. The message alone must send nothing and end nothing. With every other
+//! message that may arrive at the same controller, and with every line that may leave it, both orders must lead to the
+//! same state, and together they must send the same messages and end the same operations.
 
 use std::collections::HashSet;
 

@@ -3,8 +3,8 @@
 //! Both run the controllers that the simulator runs. The exhaustive driver gives them tiny caches and follows every
 //! order of issuing, delivery and eviction.
 //!
-//! - [`program`] with its [`words`], [`code`] and [`config`] say what is run on which machine; [`machine`] makes its moves, on controllers
-//!   whose states [`node`] holds.
+//! - [`program`] with its [`words`], [`code`] and [`config`] say what is run on which machine; [`machine`] makes its
+//!   moves, on controllers whose states [`node`] holds.
 //! - [`explore`] visits every [`state`] once ([`state_set`]), as far as [`settings`] allow, and checks [`invariants`];
 //!   [`violation`] names broken rules. States that are mirror images of each other under the permutations that
 //!   [`symmetry`] finds count once. [`scaling`] measures that.

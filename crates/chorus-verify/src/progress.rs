@@ -27,7 +27,7 @@ use crate::machine::ExploredMachine;
 use crate::state::State;
 use crate::state_set::{SHARDS, StateSet, encode, number_of, place_of};
 
-/// What is wrong with the progress of a machine.
+/// A way in which a machine makes no progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stray {
     /// No way leads from the state to rest.

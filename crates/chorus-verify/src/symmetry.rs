@@ -1,10 +1,10 @@
 //! The permutations of a machine's parts that map the machine to itself.
 //!
 //! A permutation moves threads with their private caches and wavefront slots, modules and GPUs with everything in them,
-//! lines with their banks and memory channels, and the words within each line. Written values follow the operations that write them. A permutation is a
-//! symmetry of a configuration if every thread's operations become those of the thread in whose place it comes. Values
-//! are data to everything but arithmetic: where an atomic computes, or where a thread's code decides by values, only
-//! permutations that leave all values alone count.
+//! lines with their banks and memory channels, and the words within each line. Written values follow the operations
+//! that write them. A permutation is a symmetry of a configuration if every thread's operations become those of the
+//! thread in whose place it comes. Values are data to everything but arithmetic: where an atomic computes, or where a
+//! thread's code decides by values, only permutations that leave all values alone count.
 //!
 //! Whether a protocol keeps such a permutation is not decided here: [`crate::mirror`] proves it, step by step.
 

@@ -131,7 +131,7 @@ pub enum Violation {
     /// Something waits and nothing can ever move again.
     #[error("deadlock: {0}")]
     Deadlock(String),
-    /// The same moves can follow each other for ever, and something waits all the while.
+    /// Some moves can follow each other for ever, and something waits all the while.
     #[error("livelock: {0}, and the machine can go round in a circle for ever")]
     Livelock(String),
     /// Everything is answered, but a controller still waits for something.

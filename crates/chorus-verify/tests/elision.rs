@@ -14,7 +14,7 @@ enum Mistake {
     ForgetsReads,
     /// Writes are noted as reads.
     NotesWritesAsReads,
-    /// What is out of date is taken for valid.
+    /// Copies that are out of date are taken for valid.
     StaleIsValid,
     /// Dirty lines are never written back.
     NeverWritesBack,
@@ -36,7 +36,7 @@ enum Mistake {
     EmptiesInstead,
     /// Everything dirty is written back before every kernel.
     WritesBackAll,
-    /// What was done before the last kernel is done again.
+    /// The operations before the last kernel are done again.
     Repeats,
     /// Ranges are widened to everything.
     WidensRanges,
@@ -171,7 +171,7 @@ fn config(protocol: &str, name: &str) -> ElisionConfig {
     find_configuration(find(protocol).unwrap(), name).unwrap()
 }
 
-/// What is found of a table with a mistake.
+/// The finding about a table with a mistake.
 fn found(protocol: &str, name: &str, mistake: Mistake) -> String {
     let report = config(protocol, name).check_with(|table| Mistaken::new(table, mistake));
     let finding = report.finding.unwrap_or_else(|| panic!("{mistake:?} passes {name} of {protocol}"));

@@ -16,7 +16,7 @@ use super::history::{Declared, Kernel, Size};
 /// The operation of an L2, on all of it or on a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
-    /// It does nothing.
+    /// It keeps all its lines as they are.
     #[default]
     Nothing,
     /// It writes dirty lines back and keeps them.
@@ -42,7 +42,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Every reason.
+    /// Every reason, in the order of reports.
     pub const ALL: [Reason; 4] = [Reason::Undeclared, Reason::Row, Reason::Home, Reason::Capacity];
 
     /// The reason in a word.
@@ -56,10 +56,10 @@ impl Reason {
     }
 }
 
-/// What an L2 keeps of the memory of other modules until a command comes.
+/// The lines of other modules' memory that an L2 keeps until a command comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeps {
-    /// Dirty lines.
+    /// Lines that it has written.
     pub dirty: bool,
     /// Copies that nothing else keeps up to date.
     pub copies: bool,
@@ -70,9 +70,9 @@ pub struct Keeps {
 pub struct Rules {
     /// The numbers of chiplets, data structures and lines.
     pub size: Size,
-    /// What L2s keep of the memory of other modules.
+    /// The lines of other modules' memory that L2s keep.
     pub keeps: Keeps,
-    /// What the table assumes that L2s hold.
+    /// The lines that L2s hold in the belief of the table.
     pub holdings: Holdings,
     /// The module in whose memory each line lies.
     pub homes: Vec<usize>,
@@ -80,7 +80,7 @@ pub struct Rules {
     pub whole: bool,
 }
 
-/// What an L2 may hold of a line.
+/// The states in which an L2 may hold a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Held {
     touched: bool,
@@ -88,16 +88,16 @@ struct Held {
     stale: bool,
 }
 
-/// What every L2 may hold: by chiplet, then by line.
+/// The states of all lines in all L2s: by chiplet, then by line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Account(Vec<Vec<Held>>);
 
 /// The part of an account that a rule looks at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
-    /// What this machine's values need.
+    /// The needs of this machine's values.
     Values,
-    /// What Figure 6 asks for, whose table does not know homes.
+    /// The needs by Figure 6, whose table does not know homes.
     Table,
 }
 
@@ -155,7 +155,7 @@ impl Account {
         }
     }
 
-    /// What a table of rows with one state each asks for. It takes a copy that this kernel makes stale for stale.
+    /// The needs by a table of rows with one state each. It takes a copy that this kernel makes stale for stale.
     fn by_rows(&self, rules: &Rules, view: View, kernel: &Kernel) -> Needs {
         rules.each(|chiplet, line| {
             let lines = || rules.size.lines_of(rules.size.structure_of(line));
@@ -179,7 +179,7 @@ impl Account {
         })
     }
 
-    /// What matters of what an L2 may hold of a line.
+    /// The part of a line's state that a view looks at.
     fn seen(&self, rules: &Rules, view: View, chiplet: usize, line: usize) -> Held {
         let held = self.0[chiplet][line];
         let is_home = rules.homes[line] == chiplet;

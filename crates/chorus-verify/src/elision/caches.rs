@@ -23,7 +23,7 @@ use crate::words::Words;
 /// Lines of a page.
 const PAGE_LINES: usize = 2;
 
-/// Where lines lie.
+/// The modules in whose memory lines lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Homes {
     /// In the memory of one chiplet after the other.
@@ -32,7 +32,7 @@ pub enum Homes {
     Elsewhere,
 }
 
-/// What a thread does in one place.
+/// The operation of a thread in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Command { need: Need, line: Option<usize> },
@@ -54,7 +54,7 @@ pub struct Caches {
 /// A state of the machine. The newest value of every word that kernels use comes first.
 pub type Moment = Vec<u32>;
 
-/// What is wrong after a move.
+/// The reason why a move must not happen.
 pub type Wrong = String;
 
 impl Caches {
@@ -94,7 +94,7 @@ impl Caches {
         Caches { size: *size, machine, lines, places }
     }
 
-    /// The machine's topology.
+    /// The agents of the machine and how they are grouped.
     pub fn topology(&self) -> Topology {
         self.machine.config().topology
     }
@@ -273,8 +273,9 @@ impl Caches {
         }
     }
 
-    /// The moves of one thread that concern its private cache alone. What it sends can still arrive at any time, so that
-    /// nothing depends on when it is issued. Threads of several streams share private caches and disturb each other.
+    /// The moves of one thread that concern its private cache alone. What it sends can still arrive at any time, so
+    /// that nothing depends on when it is issued. Threads of several streams share private caches and disturb each
+    /// other.
     fn moves_of_one(&self, moves: &[(Moment, Action)]) -> Option<Vec<(Moment, Action)>> {
         if self.size.streams > 1 {
             return None;

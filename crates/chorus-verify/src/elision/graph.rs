@@ -57,7 +57,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The machine.
+    /// The machine whose states these are.
     pub fn caches(&self) -> &Caches {
         &self.caches
     }

@@ -17,7 +17,7 @@ pub enum Declared {
     Write,
 }
 
-/// What keeps the accesses of different chiplets apart where one of them writes.
+/// The way in which accesses of different chiplets are kept apart where one of them writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// A line that a chiplet writes is not accessed by another in the same kernel. Chiplets use its first word.
@@ -37,7 +37,7 @@ pub struct Size {
     pub lines: usize,
     /// Kernels of the longest histories.
     pub launches: usize,
-    /// What keeps chiplets apart.
+    /// The way in which chiplets are kept apart.
     pub sharing: Sharing,
     /// Whether chiplets do everything that they declare. Otherwise they may leave out any part of it.
     pub does_all: bool,

@@ -27,7 +27,7 @@ pub trait Processor: Clone + Eq + Hash {
     fn finally(&self) -> u64;
 }
 
-/// What a kernel that runs has declared, if anything.
+/// The accesses that a running kernel has declared, if any.
 type Told = Option<Vec<Access>>;
 
 /// The simulator's way of using a [`ChipletTable`].

@@ -12,7 +12,7 @@ pub struct Line {
     pub stream: Option<usize>,
     /// Whether a kernel of another stream may still run.
     pub overlaps: bool,
-    /// The kernel.
+    /// The kernel's accesses, in words.
     pub kernel: String,
     /// The operations before it.
     pub plan: Vec<String>,
@@ -25,7 +25,7 @@ pub struct Counts {
     pub histories: u64,
     /// States of the caches.
     pub states: usize,
-    /// Moves between them.
+    /// Moves from one of these states to another.
     pub transitions: u64,
     /// Operations that the table asked for, at all launches of all histories.
     pub operations: u64,

@@ -50,7 +50,7 @@ struct Step {
 pub struct Finding {
     /// The launches with their plans.
     pub history: Vec<Line>,
-    /// What is wrong.
+    /// The reason, in words.
     pub wrong: String,
 }
 

@@ -97,7 +97,7 @@ fn machines(protocol: &'static dyn Protocol) -> Vec<(Family, Machine)> {
     ]
 }
 
-/// What L2s keep.
+/// The kinds of lines that L2s keep.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     Letter,

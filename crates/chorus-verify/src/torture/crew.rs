@@ -16,7 +16,7 @@ const BLOCK: u64 = 16;
 /// The number of blocks for each thread after which threads wait for each other.
 const BLOCKS_PER_THREAD: u64 = 4;
 
-/// What came of some episodes.
+/// The counts and findings of some episodes.
 #[derive(Debug, Default)]
 pub(super) struct Episodes {
     /// The number of inputs that were consumed.

@@ -89,7 +89,7 @@ struct Touched {
     is_written: bool,
 }
 
-/// What every kernel of a program accesses. Pages are the data structures.
+/// The accesses of every kernel of a program. Pages are the data structures.
 fn declared(program: &Program, topology: Topology) -> Vec<Vec<Access>> {
     let mut kernels = vec![BTreeMap::<u64, Touched>::new()];
     for phase in &program.phases {

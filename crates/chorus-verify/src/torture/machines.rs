@@ -22,7 +22,7 @@ const WAVES_MAX: usize = 24;
 pub(super) enum Extent {
     /// Few caches, lines and operations, and many evictions.
     Small,
-    /// Anything.
+    /// Any number of each.
     Large,
 }
 

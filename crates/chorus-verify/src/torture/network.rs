@@ -26,7 +26,7 @@ pub(super) enum Evicted {
     Private,
     /// Lines of shared banks.
     Shared,
-    /// Entries of directories.
+    /// Entries of the directories beside banks.
     Entry,
 }
 

@@ -54,7 +54,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// One word.
+    /// One word and no other.
     pub fn one(word: Word) -> Words {
         Words { line: word.line() as u8, places: 1 << word.place() }
     }
@@ -69,7 +69,7 @@ impl Words {
         u64::from(self.line)
     }
 
-    /// Their number.
+    /// The number of words.
     pub fn count(self) -> u32 {
         self.places.count_ones()
     }
@@ -82,7 +82,7 @@ impl Words {
             .map(move |place| Word(line * WORDS as u8 + place))
     }
 
-    /// The first word.
+    /// The first word of the line among them.
     pub fn first(self) -> Word {
         Word(self.line * WORDS as u8 + self.places.trailing_zeros() as u8)
     }
@@ -113,7 +113,7 @@ impl fmt::Display for Words {
 /// An atomic operation of which the driver knows what it writes. The operand is a value that nobody else writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Update {
-    /// Adds the operand.
+    /// Adds the operand to the word.
     Add,
     /// Combines all bits with those of the operand by and.
     And,
@@ -125,7 +125,7 @@ pub enum Update {
     Min,
     /// Keeps the larger value.
     Max,
-    /// Writes the operand.
+    /// Writes the operand in any case.
     Exchange,
     /// Writes the operand if the word still holds the value that the wavefront last read in the first of the words.
     CompareExchange,
@@ -175,7 +175,7 @@ impl Update {
     }
 }
 
-/// What an access does with its words.
+/// The operation of an access on its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Does {
     /// Reads them. The values of the known words must be right. Of the others the wavefront accepts any value, but

@@ -42,9 +42,9 @@ pub struct Evictions {
 /// The commands that shared banks get between kernels, where the protocol has a table that knows which are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandsGiven {
-    /// All of them.
+    /// Every bank gets every command.
     All,
-    /// Those that the table asks for.
+    /// Banks get the commands that the table asks for.
     Needed {
         /// Whether the table knows that a bank holds nothing but lines of its own memory, where that is so.
         by_memory: bool,

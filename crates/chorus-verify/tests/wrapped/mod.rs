@@ -13,9 +13,9 @@ use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Build, BuildConfig, Commands, Declaration, Protocol, Structure};
 use chorus_protocol::tally::Tally;
 
-/// What a wrapped controller does differently.
+/// The difference between a wrapped controller and its original.
 pub trait Wrap: Send + Sync + 'static {
-    /// Takes an input.
+    /// Takes an input in the original's place.
     fn step<const W: usize>(
         controller: &mut Box<dyn Controller<W>>,
         input: &Input<'_, W>,

@@ -15,7 +15,7 @@ use chorus_verify::networks;
 use chorus_verify::settings::{STATE_LIMIT, Settings};
 use chorus_verify::shape::Shape;
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OUT};
 use super::mutate::{mutated, repetition};
@@ -129,47 +129,73 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     };
     let checked = check_all(protocol, fault, &configurations, &arguments.search.settings(STATE_LIMIT), session);
     let tables = elisions::check(&tables, session);
-    let passed =
-        checked.iter().all(|checked| checked.report.passed()) && tables.iter().all(|table| table.report.passed());
-    let catch = match fault {
-        Some(fault) if passed && !arguments.smoke && !is_single => catch(protocol, fault, session),
-        Some(_) | None => None,
-    };
-    let passed = passed && catch.is_none();
+    let mut findings = Findings { checked, tables, catch: None };
+    if let Some(fault) = fault.filter(|_| findings.passed() && !arguments.smoke && !is_single) {
+        findings.catch = catch(protocol, fault, session);
+    }
     if as_json {
-        session.output.json(&json!({
+        session.output.json(&findings.to_json(protocol, arguments))?;
+    } else {
+        findings.print(arguments, session)?;
+    }
+    replays::write_first(svg, findings.chart().map(Chart::to_svg), as_json, session)?;
+    Ok(Verdict::of(findings.passed()))
+}
+
+/// The results of the check of a protocol.
+struct Findings {
+    checked: Vec<Checked>,
+    tables: Vec<elisions::Timed>,
+    /// The catch of a seeded fault that no configuration shows.
+    catch: Option<Catch>,
+}
+
+impl Findings {
+    fn passed(&self) -> bool {
+        self.checked.iter().all(|checked| checked.report.passed())
+            && self.tables.iter().all(|table| table.report.passed())
+            && self.catch.is_none()
+    }
+
+    /// The chart of the first violation.
+    fn chart(&self) -> Option<&Chart> {
+        let first = self.checked.iter().find_map(|checked| checked.report.chart());
+        first.or(self.catch.as_ref().map(|catch| &catch.chart))
+    }
+
+    fn to_json(&self, protocol: &dyn Protocol, arguments: &Arguments) -> Value {
+        json!({
             "schema_version": JSON_SCHEMA_VERSION,
             "protocol": protocol.name(),
             "fault": arguments.fault,
             "mutant": arguments.mutant,
-            "passed": passed,
-            "states": checked.iter().map(|checked| checked.report.states).sum::<usize>(),
-            "configurations": checked.iter().map(Checked::to_json).collect::<Vec<_>>(),
-            "tables": tables.iter().map(elisions::Timed::to_json).collect::<Vec<_>>(),
-            "caught_elsewhere": catch.as_ref().map(|catch| {
+            "passed": self.passed(),
+            "states": self.checked.iter().map(|checked| checked.report.states).sum::<usize>(),
+            "configurations": self.checked.iter().map(Checked::to_json).collect::<Vec<_>>(),
+            "tables": self.tables.iter().map(elisions::Timed::to_json).collect::<Vec<_>>(),
+            "caught_elsewhere": self.catch.as_ref().map(|catch| {
                 json!({
                     "summary": catch.summary(),
                     "chart": catch.chart.to_text(),
                     "replay": catch.replay().to_string(),
                 })
             }),
-        }))?;
-    } else {
-        if !checked.is_empty() {
-            explored::print(&checked, session)?;
+        })
+    }
+
+    fn print(&self, arguments: &Arguments, session: &mut Session) -> Result<(), Failure> {
+        if !self.checked.is_empty() {
+            explored::print(&self.checked, session)?;
         }
-        elisions::print(&tables, session)?;
-        if let Some(catch) = &catch {
+        elisions::print(&self.tables, session)?;
+        if let Some(catch) = &self.catch {
             session.output.print(&format!("\n{}", catch.to_text()))?;
         }
-        if let Some(id) = arguments.mutant.as_ref().filter(|_| !passed) {
+        if let Some(id) = arguments.mutant.as_ref().filter(|_| !self.passed()) {
             session.output.line(&repetition(id))?;
         }
+        Ok(())
     }
-    let first = checked.iter().find_map(|checked| checked.report.chart());
-    let drawn = first.or(catch.as_ref().map(|catch| &catch.chart)).map(Chart::to_svg);
-    replays::write_first(svg, drawn, as_json, session)?;
-    Ok(Verdict::of(passed))
 }
 
 /// Runs every check of the named protocols and writes a page. If none is named, all protocols are checked.

@@ -53,7 +53,7 @@ fn the_crate_that_new_writes_builds_passes_its_tests_and_does_what_its_readme_sa
     assert!(tested.stdout.contains("4 passed"), "{}", tested.stdout);
     let chorus = |arguments: &str| template.run(arguments);
     let checked = chorus("check mine --smoke").expect_code(0);
-    assert!(checked.stdout.contains("3 of 3 configurations pass"), "{}", checked.stdout);
+    assert!(checked.stdout.contains("4 of 4 configurations pass"), "{}", checked.stdout);
     let broken = chorus("check mine --fault put-forgets-all").expect_code(1);
     let replay = broken.stdout.split_once("--replay '").and_then(|(_, rest)| rest.split_once('\''));
     let (replay, _) = replay.unwrap_or_else(|| panic!("no replay in {}", broken.stdout));

@@ -163,7 +163,8 @@ impl<const W: usize> DeNovoL1<W> {
         let words = self.words(message.line);
         let written_back = self.mshrs.get(message.line).map_or(0, |pending| pending.written_back);
         // A read may have been forwarded for an ownership that ended long ago. It must not get data whose ReqO the LLC
-        // has not ordered yet, since it would see a store before its time. All other requests have waited for such words.
+        // has not ordered yet, since it would see a store before its time. All other requests have waited for such
+        // words.
         let missing = asked & !(words.owned | written_back);
         if missing != 0 && event == Event::FwdReqV {
             if !self.faulty(L1Fault::LostNack) {

@@ -10,8 +10,8 @@
 //! arrives, and a store of this module may pass a copy that is on its way. In both cases the miss is *closed*: the copy
 //! that arrives answers the loads that wait for it and is not kept, and later loads send requests of their own, behind
 //! the store. If an atomic waits for the copy, later loads wait for the atomic instead, since their requests would pass
-//! what it is about to write. A sharer that is still recorded for a copy that it dropped costs one useless invalidation,
-//! no more.
+//! what it is about to write. A sharer that is still recorded for a copy that it dropped costs one useless
+//! invalidation, no more.
 
 use crate::access::CoreRequest;
 use crate::address::{AgentId, LineAddr};

@@ -18,7 +18,7 @@ pub enum Coherence {
     Directory(Tracking),
     /// Acquires drop copies that may be stale.
     Acquires(Spared),
-    /// Nobody.
+    /// Nobody does. Copies may be stale.
     None,
 }
 
@@ -39,7 +39,7 @@ pub struct Tracking {
 /// The lines that an acquire leaves in the bank of its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spared {
-    /// None.
+    /// The acquire drops every line.
     Nothing,
     /// Lines of the bank's own memory, which are never stale.
     OwnMemory,
@@ -193,7 +193,7 @@ impl Allocation {
 pub enum Release {
     /// The homes of the lines. Nobody looks behind them.
     ToHomes,
-    /// Memory.
+    /// The memory behind the homes.
     ToMemory,
 }
 
@@ -209,7 +209,7 @@ pub enum KernelEnd {
 /// The dirty lines that a bank hands on before it asks others to take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HandedOn {
-    /// None.
+    /// Dirty lines stay where they are.
     Nothing,
     /// Lines of other homes' memory.
     Remote,

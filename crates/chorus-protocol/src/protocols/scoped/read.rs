@@ -87,7 +87,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         Ok(())
     }
 
-    /// What becomes of a load for which there is no place or register: it waits, or it is passed on without a place.
+    /// Lets a load for which there is no place or register wait, or passes it on without a place.
     fn wait_or_pass_on(&self, load: &Request<'_, W>) -> Result<Option<Slot>, Outcome> {
         if self.route.is_local(load.message.src) { Err(Outcome::Stall) } else { Ok(None) }
     }

@@ -54,7 +54,7 @@ pub(super) enum SyncEvent {
     RemoteAcq,
     /// The invalidations before a mark have arrived here.
     Mark,
-    /// The same, and this bank has passed the invalidations on to modules of its GPU.
+    /// The invalidations before a mark have arrived here, and this bank has passed them on to modules of its GPU.
     ForwardedMark,
     /// The invalidations before a mark have arrived at a sharer, and wherever it passed them on to.
     MarkDone,

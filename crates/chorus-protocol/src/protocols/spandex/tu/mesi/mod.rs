@@ -5,11 +5,12 @@
 //! for words: the unit takes the line out of the cache, answers for the words and writes the other words back. Words
 //! that the cache has given up stay here until the LLC, or a request for them, has taken them.
 //!
-//! A request that comes while the line itself is on its way waits for the line. The paper lets the unit answer a request
-//! for ownership at once, since it needs no data (case 2 of section III-D). That is wrong where words of one line are
-//! used by different devices. Let a line belong to A, then to B and then, one word of it, to C, in the order of the LLC,
-//! and let A not know of B's request yet. If B answers C at once, C writes the word and may let A go on by another word.
-//! A still has the line and writes the same word. A comes first in the order of owners, and its later write is lost.
+//! A request that comes while the line itself is on its way waits for the line. The paper lets the unit answer a
+//! request for ownership at once, since it needs no data (case 2 of section III-D). That is wrong where words of one
+//! line are used by different devices. Let a line belong to A, then to B and then, one word of it, to C, in the order
+//! of the LLC, and let A not know of B's request yet. If B answers C at once, C writes the word and may let A go on by
+//! another word. A still has the line and writes the same word. A comes first in the order of owners, and its later
+//! write is lost.
 //!
 //! The client may also be a bank of an L2 that speaks MESI towards the network (hierarchical Spandex). Such a bank
 //! answers `PEEK` at once. But it may take its time to give a line up or to share it, while requests of others wait. If
