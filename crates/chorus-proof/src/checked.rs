@@ -35,7 +35,7 @@ impl Checked {
             "executions": report.executions,
             "symmetry": report.symmetry,
             "bytes_per_state": report.bytes_per_state(),
-            "omission_probability": report.omission_probability(),
+            "omission_probability": report.omission_probability,
             "seconds": self.seconds,
             "verdict": self.verdict(),
             "violation": chart.map(|chart| chart.violation.to_string()),

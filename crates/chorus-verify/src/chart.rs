@@ -126,14 +126,25 @@ impl Sequence {
 impl Chart {
     /// Replays the path to a failure on the machine that was explored.
     pub fn of_failure(exploration: &mut Exploration, failure: &Failure) -> Chart {
-        let (mut state, mut actions) = exploration.path_to(failure.state);
-        actions.extend(&failure.last);
+        let (start, actions) = exploration.path_to(failure.state);
         // A rule that breaks while caches are warmed breaks before there is a state.
         let has_begun = exploration.has_begun();
         let machine = exploration.machine_mut();
-        let warm = machine.config().start == Start::ColdAndWarm && !(has_begun && state == machine.cold());
+        let warm = machine.config().start == Start::ColdAndWarm && !(has_begun && start == machine.cold());
+        Chart::of_path(machine, warm, start, &actions, failure)
+    }
+
+    /// The chart of a failure after some moves from a start.
+    pub(crate) fn of_path(
+        machine: &mut ExploredMachine,
+        warm: bool,
+        start: State,
+        actions: &[Action],
+        failure: &Failure,
+    ) -> Chart {
+        let mut state = start;
         let mut sequence = Sequence::new(machine, warm);
-        for action in actions {
+        for &action in actions.iter().chain(&failure.last) {
             // The last move returns the violation, which is known already.
             let _ = sequence.make(machine, action, &mut state);
         }

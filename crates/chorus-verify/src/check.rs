@@ -289,7 +289,7 @@ pub enum Verdict {
 }
 
 /// The result of a check, with the size of its search.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CheckReport {
     /// The name of the protocol.
     pub protocol: &'static str,
@@ -316,8 +316,8 @@ pub struct CheckReport {
     pub configuration_symmetry: usize,
     /// The bytes held for all states, with the index and the parent of each.
     pub bytes: usize,
-    /// The part of each state that was stored.
-    pub storage: Storage,
+    /// An upper bound of the probability that two states were taken for one, where states were not stored whole.
+    pub omission_probability: Option<f64>,
     /// The result in one word, with its evidence.
     pub verdict: Verdict,
 }
@@ -331,13 +331,6 @@ impl CheckReport {
     /// The bytes held for each state, with its part of the index and its parent.
     pub fn bytes_per_state(&self) -> usize {
         self.bytes / self.states.max(1)
-    }
-
-    /// An upper bound of the probability that two states were taken for one, where only fingerprints were stored. With
-    /// `n` states there are fewer than n²/2 pairs, each with the same fingerprint once in 2^64.
-    pub fn omission_probability(&self) -> Option<f64> {
-        let states = self.states as f64;
-        (self.storage == Storage::Fingerprints).then_some(states * states / 65_f64.exp2())
     }
 
     /// The report in words, with the chart of a violation.
@@ -362,10 +355,11 @@ impl CheckReport {
             let _ = write!(text, " (of {}: the protocol does not keep the others)", self.configuration_symmetry);
         }
         text.push('\n');
-        if let Some(probability) = self.omission_probability() {
+        if let Some(probability) = self.omission_probability {
             let _ = writeln!(
                 text,
-                "  only fingerprints were kept: a state was missed with a probability below {probability:.1e}"
+                "  states were not kept whole: one was missed with a probability below {probability:.1e}; \
+                 livelocks and false claims were not looked for"
             );
         }
         if let Verdict::Violated(chart) = &self.verdict {
@@ -442,8 +436,15 @@ pub fn explore_and_check(
         symmetry: exploration.symmetry(),
         configuration_symmetry: exploration.configuration_symmetry(),
         bytes: exploration.bytes(),
-        storage: settings.storage,
+        omission_probability: (settings.storage == Storage::Fingerprints).then(|| omission(exploration.states())),
         verdict,
     };
     (report, exploration)
+}
+
+/// An upper bound of the probability that two of `states` states have the same fingerprint. There are fewer than half
+/// of the square of their number pairs, each with the same fingerprint once in 2^64.
+fn omission(states: usize) -> f64 {
+    let states = states as f64;
+    states * states / 65_f64.exp2()
 }

@@ -511,7 +511,7 @@ mod tests {
 
     #[test]
     fn comparisons_with_different_values_are_refused() {
-        let refused = code("st.weak x, 1 | atom.relaxed.gpu.v2.cas {r0, r1}, x, {0, 1}, {2, 3} ;\n").unwrap_err();
+        let refused = code("st.weak x, 1 | atom.relaxed.gpu.cas.v2 {r0, r1}, x, {0, 1}, {2, 3} ;\n").unwrap_err();
         assert_eq!(refused, NotRunnable::Comparisons { thread: 1 });
     }
 }

@@ -2,9 +2,10 @@
 
 use chorus_protocol::controller::Passage;
 
+use crate::canonical::Canonical;
 use crate::invariants::{Promised, clean};
 use crate::judge::Judge;
-use crate::machine::{Action, ExploredMachine};
+use crate::machine::{Action, ExploredMachine, Halt};
 use crate::state::State;
 use crate::violation::Violation;
 
@@ -33,4 +34,62 @@ pub(crate) fn settled(machine: &mut ExploredMachine, state: &State) -> Result<bo
         return Ok(true);
     }
     Ok(!machine.apply(Action::Time(Passage::Tick), &mut state.clone())?)
+}
+
+/// The rules that a new state breaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Broken {
+    /// A promise, or something is left over.
+    pub state: bool,
+    /// The memory model forbids what came of the program.
+    pub values: bool,
+}
+
+/// Checks a new state, which stands for all its mirror images. Every unknown step that the check needs is run.
+pub(crate) fn examine_new(
+    machine: &mut ExploredMachine,
+    canonical: &Canonical,
+    promised: Promised,
+    judge: &mut Judge,
+    state: &State,
+    number: u32,
+) -> Broken {
+    let mut broken = Broken { state: promised.check(machine, state).is_err(), values: false };
+    if machine.idle(state) {
+        broken.state |= match settled(machine, state) {
+            Ok(settled) => settled && clean(machine, state).is_err(),
+            Err(_) => true,
+        };
+        broken.values = judge.judge(machine, canonical, state, number).is_err();
+    }
+    broken
+}
+
+/// Whether a new state keeps the rules; nothing if an unknown step or a new execution decides that.
+pub(crate) fn examine_known(
+    machine: &ExploredMachine,
+    promised: Promised,
+    judge: &Judge,
+    state: &State,
+    execution: &mut Vec<u32>,
+) -> Option<bool> {
+    if promised.check(machine, state).is_err() {
+        return Some(false);
+    }
+    if !machine.idle(state) {
+        return Some(true);
+    }
+    let settled = if machine.has_counters() {
+        match machine.attempt(Action::Time(Passage::Tick), &mut state.clone()) {
+            Ok(moved) => !moved,
+            Err(Halt::Wrong(_) | Halt::NoRoom) => return Some(false),
+            Err(Halt::Unknown(_)) => return None,
+        }
+    } else {
+        true
+    };
+    if settled && clean(machine, state).is_err() {
+        return Some(false);
+    }
+    judge.knows(machine, state, execution).then_some(true)
 }

@@ -142,12 +142,31 @@ pub(crate) struct Expansion {
 /// The number of lookups that are done together.
 const LOOKUPS: usize = 64;
 
+/// The states that a search has seen, and those that it expands.
+pub(crate) trait Seen: Sync {
+    /// Reads a state back that is to be expanded.
+    fn get(&self, number: u32, state: &mut State);
+
+    /// Leaves the candidates that have not been seen.
+    fn keep_new(&self, candidates: &mut Vec<Candidate>, encoded: &[u8], guesses: &mut Vec<Guess>);
+}
+
+impl Seen for StateSet {
+    fn get(&self, number: u32, state: &mut State) {
+        StateSet::get(self, number, state);
+    }
+
+    fn keep_new(&self, candidates: &mut Vec<Candidate>, encoded: &[u8], guesses: &mut Vec<Guess>) {
+        StateSet::keep_new(self, candidates, encoded, guesses);
+    }
+}
+
 /// The parts of a search that moves are made on.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
     pub machine: &'a ExploredMachine,
     pub canonical: &'a Canonical,
-    pub seen: &'a StateSet,
+    pub seen: &'a dyn Seen,
     /// The number of moves from the start to the states that are expanded.
     pub depth: u32,
 }
@@ -255,7 +274,7 @@ impl Expansion {
     }
 
     /// Takes over the states noted that have not been seen.
-    pub fn flush(&mut self, seen: &StateSet) {
+    pub fn flush(&mut self, seen: &dyn Seen) {
         seen.keep_new(&mut self.reached, &self.encoded, &mut self.guesses);
         for candidate in self.reached.drain(..) {
             let bytes = &self.encoded[candidate.start as usize..candidate.end as usize];

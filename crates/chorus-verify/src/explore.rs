@@ -11,20 +11,20 @@
 //! are then added to the shards of the set side by side, in an order that does not depend on who found them first. So
 //! everything that a search finds and counts is the same for any number of threads.
 
-use chorus_protocol::controller::Passage;
 use chorus_protocol::registry::Protocol;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
+use crate::batch::{Asymmetric, BATCH, expand_batch, symmetric};
 use crate::canonical::{Canonical, Scratch};
 use crate::circle::Circle;
 use crate::claims::false_claim;
 use crate::config::{MachineConfig, Start};
-use crate::examine::{examine, settled};
-use crate::expand::{Expansion, Fault, Found, Ground, Moves, keep_first};
+use crate::examine::{examine, examine_known, examine_new};
+use crate::expand::{Expansion, Fault, Found, Moves, keep_first};
 use crate::hashing::fingerprint;
-use crate::invariants::{Promised, clean};
+use crate::invariants::Promised;
 use crate::judge::{Judge, provided};
-use crate::machine::{Action, ExploredMachine, Halt};
+use crate::machine::{Action, ExploredMachine};
 use crate::networks::Networks;
 use crate::progress::{Stray, Unforced};
 use crate::settings::{Bound, Reduction, Settings, Storage};
@@ -99,12 +99,11 @@ enum Stop {
     Begin(Violation),
 }
 
-/// States that are expanded one after the other by one thread.
-const CHUNK: usize = 128;
-/// Chunks whose results are held at once.
-const CHUNKS: usize = 256;
-/// Batches of at most so many states are expanded by one thread.
-const FEW: usize = 256;
+impl From<Asymmetric> for Stop {
+    fn from(_: Asymmetric) -> Stop {
+        Stop::Asymmetric
+    }
+}
 
 /// The result of adding states to one shard.
 #[derive(Default)]
@@ -286,31 +285,7 @@ impl Exploration {
     /// The failure as it shows at the end of its path.
     fn failure(&mut self, found: Found) -> Failure {
         let (.., state) = self.follow(found.state);
-        let failure = |violation, last: Option<Action>| Failure {
-            violation,
-            state: found.state,
-            last: last.into_iter().collect(),
-            circle: Vec::new(),
-        };
-        let stuck = Violation::Deadlock(self.machine.waiting(&state));
-        match found.fault {
-            Fault::Stuck => failure(stuck, None),
-            Fault::State | Fault::Values => {
-                let Exploration { machine, promised, judge, .. } = self;
-                let broken = examine(machine, *promised, judge, &state, found.state).err();
-                failure(broken.unwrap_or(stuck), None)
-            }
-            Fault::Move => {
-                let mut moves = Moves::default();
-                moves.find(&self.machine, &state);
-                let mut wrong = moves.all().filter_map(|action| {
-                    let violation = self.machine.apply(action, &mut state.clone()).err()?;
-                    Some((violation, action))
-                });
-                let wrong = wrong.next();
-                wrong.map_or_else(|| failure(stuck, None), |(violation, action)| failure(violation, Some(action)))
-            }
-        }
+        explained(&mut self.machine, self.promised, &mut self.judge, found, &state)
     }
 
     /// The number of moves from the start to a state.
@@ -358,7 +333,7 @@ impl Exploration {
         while !level.is_empty() && self.found.is_none() {
             let (expanded, mut next) = (self.seen.lengths(), Vec::new());
             self.levels.push(expanded.clone());
-            for batch in level.chunks(CHUNK * CHUNKS) {
+            for batch in level.chunks(BATCH) {
                 self.bounded(settings, byte_limit)?;
                 self.expand(batch, &mut expansions)?;
                 self.add(&expansions, &mut next)?;
@@ -389,7 +364,7 @@ impl Exploration {
             starts.push(self.machine.warm().map_err(Stop::Begin)?);
         }
         self.starts.clone_from(&starts);
-        self.symmetric()?;
+        symmetric(&self.machine)?;
         let mut level = Vec::new();
         for (start, rank) in starts.iter().zip(0..) {
             let (mut state, mut bytes) = (start.clone(), Vec::new());
@@ -406,33 +381,10 @@ impl Exploration {
         Ok(level)
     }
 
-    fn symmetric(&self) -> Result<(), Stop> {
-        if self.machine.mirrors.broken().is_empty() { Ok(()) } else { Err(Stop::Asymmetric) }
-    }
-
     /// Follows the moves of a batch of states.
     fn expand(&mut self, batch: &[(u64, u32)], expansions: &mut Vec<Expansion>) -> Result<(), Stop> {
-        let chunks: Vec<&[(u64, u32)]> = if batch.len() <= FEW { Vec::new() } else { batch.chunks(CHUNK).collect() };
-        expansions.resize_with(chunks.len() + 1, Expansion::new);
-        expansions.iter_mut().for_each(Expansion::clear);
-        let Some((rest, expansions)) = expansions.split_last_mut() else { return Ok(()) };
-        let ground = Ground { machine: &self.machine, canonical: &self.canonical, seen: &self.seen, depth: self.depth };
-        expansions.par_iter_mut().zip(&chunks).for_each(|(expansion, chunk)| expansion.expand_known(ground, chunk));
-        let unfinished: Vec<(u64, u32)> =
-            expansions.iter().flat_map(|expansion| &expansion.unfinished).copied().collect();
-        for &(rank, number) in if chunks.is_empty() { batch } else { &unfinished } {
-            loop {
-                let ground =
-                    Ground { machine: &self.machine, canonical: &self.canonical, seen: &self.seen, depth: self.depth };
-                if rest.expand(ground, rank, number) {
-                    break;
-                }
-                rest.unknown().iter().for_each(|&unknown| self.machine.learn(unknown));
-                self.symmetric()?;
-            }
-        }
-        rest.flush(&self.seen);
-        for expansion in expansions.iter().chain([&*rest]) {
+        expand_batch(&mut self.machine, &self.canonical, &self.seen, self.depth, batch, expansions)?;
+        for expansion in expansions {
             self.transitions += expansion.transitions;
             keep_first(&mut self.found, expansion.found);
         }
@@ -470,23 +422,18 @@ impl Exploration {
         self.seen.get(number, &mut state);
         let length = if self.starts.is_empty() { 0 } else { self.depth + 1 };
         let found = |fault| Some(Found { length, fault, rank, state: number });
-        let mut wrong = self.promised.check(&self.machine, &state).is_err();
-        if self.machine.idle(&state) {
-            wrong |= match settled(&mut self.machine, &state) {
-                Ok(settled) => settled && clean(&self.machine, &state).is_err(),
-                Err(_) => true,
-            };
-            if self.judge.judge(&self.machine, &self.canonical, &state, number).is_err() {
-                match self.on_forbidden {
-                    OnForbidden::Stop => keep_first(&mut self.found, found(Fault::Values)),
-                    OnForbidden::Collect => keep_first(&mut self.forbidden, found(Fault::Values)),
-                }
+        let Exploration { machine, canonical, promised, judge, .. } = self;
+        let broken = examine_new(machine, canonical, *promised, judge, &state, number);
+        if broken.values {
+            match self.on_forbidden {
+                OnForbidden::Stop => keep_first(&mut self.found, found(Fault::Values)),
+                OnForbidden::Collect => keep_first(&mut self.forbidden, found(Fault::Values)),
             }
         }
-        if wrong {
+        if broken.state {
             keep_first(&mut self.found, found(Fault::State));
         }
-        self.symmetric()
+        Ok(symmetric(&self.machine)?)
     }
 }
 
@@ -511,7 +458,7 @@ impl Checker<'_> {
                 decode(bytes, &mut state);
                 let (rank, number) = (first_rank + u64::from(place), number_of(shard, local));
                 added.new.push((rank, number));
-                match self.check(&state, &mut execution) {
+                match examine_known(self.machine, self.promised, self.judge, &state, &mut execution) {
                     Some(true) => {}
                     Some(false) => {
                         let found = Found { length: self.length, fault: Fault::State, rank, state: number };
@@ -524,27 +471,38 @@ impl Checker<'_> {
         }
         added
     }
+}
 
-    /// Whether a state keeps the rules; nothing if an unknown step decides that.
-    fn check(&self, state: &State, execution: &mut Vec<u32>) -> Option<bool> {
-        if self.promised.check(self.machine, state).is_err() {
-            return Some(false);
+/// The failure that was found, as it shows in its state. For a move that breaks a rule, that is the state before it.
+pub(crate) fn explained(
+    machine: &mut ExploredMachine,
+    promised: Promised,
+    judge: &mut Judge,
+    found: Found,
+    state: &State,
+) -> Failure {
+    let failure = |violation, last: Option<Action>| Failure {
+        violation,
+        state: found.state,
+        last: last.into_iter().collect(),
+        circle: Vec::new(),
+    };
+    let stuck = Violation::Deadlock(machine.waiting(state));
+    match found.fault {
+        Fault::Stuck => failure(stuck, None),
+        Fault::State | Fault::Values => {
+            let broken = examine(machine, promised, judge, state, found.state).err();
+            failure(broken.unwrap_or(stuck), None)
         }
-        if !self.machine.idle(state) {
-            return Some(true);
+        Fault::Move => {
+            let mut moves = Moves::default();
+            moves.find(machine, state);
+            let mut wrong = moves.all().filter_map(|action| {
+                let violation = machine.apply(action, &mut state.clone()).err()?;
+                Some((violation, action))
+            });
+            let wrong = wrong.next();
+            wrong.map_or_else(|| failure(stuck, None), |(violation, action)| failure(violation, Some(action)))
         }
-        let settled = if self.machine.has_counters() {
-            match self.machine.attempt(Action::Time(Passage::Tick), &mut state.clone()) {
-                Ok(moved) => !moved,
-                Err(Halt::Wrong(_) | Halt::NoRoom) => return Some(false),
-                Err(Halt::Unknown(_)) => return None,
-            }
-        } else {
-            true
-        };
-        if settled && clean(self.machine, state).is_err() {
-            return Some(false);
-        }
-        self.judge.knows(self.machine, state, execution).then_some(true)
     }
 }

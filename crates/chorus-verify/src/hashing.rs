@@ -67,11 +67,20 @@ fn each_word(bytes: &[u8], mut take: impl FnMut(u64)) -> u64 {
 /// A fingerprint of 64 bits in which every bit depends on every byte: two rounds of a full-width multiplication for
 /// each eight bytes.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
+    seeded(0xA076_1D64_78BD_642F, bytes)
+}
+
+/// A second fingerprint, which tells nothing about the first.
+pub fn second_fingerprint(bytes: &[u8]) -> u64 {
+    seeded(0x5896_36E0_1F2B_C7A3, bytes)
+}
+
+fn seeded(seed: u64, bytes: &[u8]) -> u64 {
     let fold = |a: u64, b: u64| {
         let product = u128::from(a) * u128::from(b);
         product as u64 ^ (product >> 64) as u64
     };
-    let mut hash = fold(bytes.len() as u64 ^ 0xA076_1D64_78BD_642F, MULTIPLIER);
+    let mut hash = fold(bytes.len() as u64 ^ seed, MULTIPLIER);
     let mut take = |word: u64| hash = fold(hash ^ word, 0xE703_7ED1_A0B4_28DB) ^ word.rotate_left(29);
     let last = each_word(bytes, &mut take);
     take(last);

@@ -9,6 +9,7 @@
 //!   [`violation`] names broken rules. States that are mirror images of each other under the permutations that
 //!   [`symmetry`] finds count once. [`scaling`] measures that.
 //!   When all states are known, `progress` asks whether every run comes to rest, and `circle` finds one that does not.
+//!   [`overnight`] searches beyond memory, and goes on after it was stopped.
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] runs litmus tests and compares.
 //! - [`check`] has the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules,
 //!   [`heterogeneous`] those with CPU cores, [`shape`] those of any size, [`pairs`] those with other parameters;
@@ -20,6 +21,7 @@
 //! - [`chart`] draws the shortest path to a violation, [`replay`] walks it again; [`table`] is the transition table
 //!   that explorations saw.
 
+mod batch;
 mod canonical;
 pub mod chart;
 mod chart_svg;
@@ -48,6 +50,7 @@ mod names;
 pub mod networks;
 pub mod node;
 pub mod observe;
+pub mod overnight;
 mod ownership;
 pub mod pairs;
 pub mod pressure;

@@ -158,6 +158,8 @@ pub struct ExploredMachine {
     /// Whether a path is replayed, so that events are noted.
     replaying: bool,
     journal: Mutex<Vec<Happening>>,
+    /// The results computed so far, in their order, where a search has to be able to repeat that.
+    learned: Option<Vec<Unknown>>,
 }
 
 impl ExploredMachine {
@@ -215,6 +217,7 @@ impl ExploredMachine {
             orders: Orders::Reduced,
             replaying: false,
             journal: Mutex::default(),
+            learned: None,
         }
     }
 
@@ -329,6 +332,9 @@ impl ExploredMachine {
 
     /// Computes an unknown result, and the results of all its mirror images.
     pub(crate) fn learn(&mut self, unknown: Unknown) {
+        if let Some(learned) = &mut self.learned {
+            learned.push(unknown);
+        }
         match unknown {
             Unknown::Step(node, input) => self.mirrors.learn_step(&mut self.nodes, node, input),
             Unknown::Answer(number, data) => {
@@ -338,6 +344,11 @@ impl ExploredMachine {
             Unknown::Aged(number, passage) => self.mirrors.learn_aged(&mut self.nodes, number, passage),
         }
         self.route_new_messages();
+    }
+
+    /// The results computed since the last call, in their order. The first call begins to note them.
+    pub(crate) fn take_learned(&mut self) -> Vec<Unknown> {
+        self.learned.replace(Vec::new()).unwrap_or_default()
     }
 
     /// Makes a move if every result that it needs is known. Otherwise the state that is left is of no use.

@@ -35,7 +35,7 @@ pub fn print(all: &[Checked], session: &mut Session) -> Result<(), Failure> {
     session
         .output
         .line(&format!("\n{passed} of {configurations} configurations pass, {states} states, {seconds:.1} s"))?;
-    let missed = all.iter().filter_map(|checked| checked.report.omission_probability());
+    let missed = all.iter().filter_map(|checked| checked.report.omission_probability);
     match missed.reduce(|a, b| a + b) {
         Some(probability) => session.output.line(&format!(
             "states were told apart by 64 bits each: one was missed with a probability of at most {probability:.1e}"

@@ -42,7 +42,7 @@ pub const ENOUGH_PERCENT: usize = 90;
 
 /// The fewest episodes of a pass. Small tables are soon met, and one machine with one program shows little all the
 /// same.
-pub const ENOUGH_EPISODES: u64 = 10;
+pub const ENOUGH_EPISODES: u64 = 100;
 
 impl Comparison {
     /// Whether enough of the reachable cells were met: [`ENOUGH_PERCENT`].

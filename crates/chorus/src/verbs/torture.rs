@@ -20,7 +20,7 @@ Examples:
   chorus torture gpu-vi --seed 7 --episode 123   one episode again, exactly
   chorus torture --all                           every protocol
 
-A pass needs 90 % of the pairs of state and event that can be met, and 10 episodes. Less is not enough (exit code 1). A
+A pass needs 90 % of the pairs of state and event that can be met, and 100 episodes. Less is not enough (exit code 1). A
 single episode and a seeded fault are not held to that: without a failure they say so, and claim no more.";
 
 /// Arguments of `chorus torture`.

@@ -1,0 +1,55 @@
+//! The moves of many states, followed side by side.
+//!
+//! The states are expanded on a machine that nobody changes. States that need a step which was never run wait until it
+//! was run, one after the other in their order. So the result does not depend on the number of threads.
+
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+
+use crate::canonical::Canonical;
+use crate::expand::{Expansion, Ground, Seen};
+use crate::machine::ExploredMachine;
+
+/// States that are expanded one after the other by one thread.
+const CHUNK: usize = 128;
+/// Chunks whose results are held at once.
+const CHUNKS: usize = 256;
+/// Batches of at most so many states are expanded by one thread.
+const FEW: usize = 256;
+
+/// The most states that are expanded together.
+pub(crate) const BATCH: usize = CHUNK * CHUNKS;
+
+/// The protocol does not keep some of the symmetries that were assumed.
+#[derive(Debug)]
+pub(crate) struct Asymmetric;
+
+/// Fails if the protocol was seen not to keep a symmetry.
+pub(crate) fn symmetric(machine: &ExploredMachine) -> Result<(), Asymmetric> {
+    if machine.mirrors.broken().is_empty() { Ok(()) } else { Err(Asymmetric) }
+}
+
+/// Follows the moves of a batch of states, each with its rank and number, which are `depth` moves from the start.
+pub(crate) fn expand_batch(
+    machine: &mut ExploredMachine,
+    canonical: &Canonical,
+    seen: &dyn Seen,
+    depth: u32,
+    batch: &[(u64, u32)],
+    expansions: &mut Vec<Expansion>,
+) -> Result<(), Asymmetric> {
+    let chunks: Vec<&[(u64, u32)]> = if batch.len() <= FEW { Vec::new() } else { batch.chunks(CHUNK).collect() };
+    expansions.resize_with(chunks.len() + 1, Expansion::new);
+    expansions.iter_mut().for_each(Expansion::clear);
+    let Some((rest, expansions)) = expansions.split_last_mut() else { return Ok(()) };
+    let ground = Ground { machine, canonical, seen, depth };
+    expansions.par_iter_mut().zip(&chunks).for_each(|(expansion, chunk)| expansion.expand_known(ground, chunk));
+    let unfinished: Vec<(u64, u32)> = expansions.iter().flat_map(|expansion| &expansion.unfinished).copied().collect();
+    for &(rank, number) in if chunks.is_empty() { batch } else { &unfinished } {
+        while !rest.expand(Ground { machine, canonical, seen, depth }, rank, number) {
+            rest.unknown().iter().for_each(|&unknown| machine.learn(unknown));
+            symmetric(machine)?;
+        }
+    }
+    rest.flush(seen);
+    Ok(())
+}
