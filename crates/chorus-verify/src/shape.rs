@@ -269,7 +269,15 @@ impl Shape {
         let parts = KEYS.iter().zip(self.numbers).take(ATOMICS).filter(|(key, number)| {
             *number > 1 || (key.name == "cpus" && *number > 0) || matches!(key.name, "lines" | "operations")
         });
-        parts.map(|(key, number)| format!("{number} {}", key.meaning)).collect::<Vec<_>>().join(", ")
+        parts.map(|(key, number)| counted(number, key.meaning)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A number of things whose name in the plural begins with a word that ends in s.
+fn counted(number: u8, things: &str) -> String {
+    match things.split_once("s ") {
+        Some((thing, rest)) if number == 1 => format!("1 {thing} {rest}"),
+        Some(_) | None => format!("{number} {things}"),
     }
 }
 

@@ -30,6 +30,7 @@ mod expectations;
 mod mutants;
 mod mutation;
 mod networks;
+mod overnight;
 mod progress;
 mod protocols;
 mod rec;

@@ -54,14 +54,19 @@ impl Activity {
         self.bar.suspend(write)
     }
 
+    /// Writes a line to a log in the middle of a step.
+    pub fn note(&self, line: &str) {
+        if self.style == Style::Lines {
+            // A log that cannot be written is no reason to stop the verb.
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+    }
+
     /// Counts one step as done. `summary` is its line in a log.
     pub fn finish(&self, summary: &str) {
         self.bar.inc(1);
-        if self.style == Style::Lines {
-            let steps = self.bar.length().unwrap_or_default();
-            // A log that cannot be written is no reason to stop the verb.
-            let _ = writeln!(io::stderr(), "[{}/{steps}] {summary}", self.bar.position());
-        }
+        let steps = self.bar.length().unwrap_or_default();
+        self.note(&format!("[{}/{steps}] {summary}", self.bar.position()));
     }
 }
 

@@ -38,7 +38,7 @@ pub fn print(all: &[Checked], session: &mut Session) -> Result<(), Failure> {
     let missed = all.iter().filter_map(|checked| checked.report.omission_probability);
     match missed.reduce(|a, b| a + b) {
         Some(probability) => session.output.line(&format!(
-            "states were told apart by 64 bits each: one was missed with a probability of at most {probability:.1e}"
+            "states were told apart by fingerprints: one was missed with a probability of at most {probability:.1e}"
         )),
         None => Ok(()),
     }

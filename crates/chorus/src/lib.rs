@@ -36,6 +36,7 @@ mod failure;
 mod interrupt;
 mod litmus_input;
 mod output;
+mod overnight;
 mod proof;
 mod replays;
 mod session;

@@ -198,17 +198,19 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes everything down, so that a search can go on from here, and removes the level that was expanded.
+    /// Writes everything down, so that a search can go on from here.
     pub fn complete(&mut self, record: &Record) -> Result<(), OvernightError> {
         for (name, file) in [("states", &mut self.states), ("learned", &mut self.learned), ("ends", &mut self.ends)] {
             let synced = file.flush().and_then(|()| file.get_ref().sync_data());
             synced.map_err(file_error(&self.directory.join(name)))?;
         }
-        self.write(record)?;
-        if let Some(before) = record.depth.checked_sub(1) {
-            let _ = fs::remove_file(self.level(before));
-        }
-        Ok(())
+        self.write(record)
+    }
+
+    /// Removes the states that are `depth` moves from the start.
+    pub fn forget_level(&self, depth: u32) {
+        // A level that cannot be removed takes room and does no harm.
+        let _ = fs::remove_file(self.level(depth));
     }
 
     /// Replaces the record in one step.
@@ -224,8 +226,9 @@ impl Journal {
     }
 
     /// Gives every state on disk to `take`, in the order of their numbers.
-    pub fn each_state(&self, count: u64, mut take: impl FnMut(Visited)) -> Result<(), OvernightError> {
+    pub fn each_state(&mut self, count: u64, mut take: impl FnMut(Visited)) -> Result<(), OvernightError> {
         let path = self.directory.join("states");
+        self.states.flush().map_err(file_error(&path))?;
         let mut file = reader(&path)?;
         let mut bytes = [0; STATE_BYTES];
         for _ in 0..count {

@@ -24,6 +24,9 @@ use crate::state::State;
 use crate::state_set::{decode, encode};
 use crate::symmetry::Group;
 
+/// The first size of the set of tags. The set doubles until all memory that is allowed is taken.
+const FIRST_BYTES: usize = 64 << 20;
+
 /// Why a search ends before all states are visited.
 enum Stop {
     Bound(Bound),
@@ -71,6 +74,7 @@ pub(super) struct Search<'a> {
     promised: Promised,
     judge: Judge,
     tags: TagSet,
+    byte_limit: usize,
     /// Whether there is no room for a tag.
     is_full: bool,
     starts: Vec<State>,
@@ -103,7 +107,8 @@ impl<'a> Search<'a> {
             judge: Judge::new(provided(protocol.model(), &config.machine)),
             machine,
             promised: Promised::of(protocol.promises()),
-            tags: TagSet::new(settings.byte_limit()),
+            tags: TagSet::new(FIRST_BYTES.min(settings.byte_limit())),
+            byte_limit: settings.byte_limit(),
             is_full: false,
             starts: Vec::new(),
             record: record.clone().unwrap_or_default(),
@@ -166,13 +171,14 @@ impl<'a> Search<'a> {
         self.record = Record { broken, ..Record::default() };
         self.journal.begin_anew(&self.record)?;
         self.tags = TagSet::new(self.tags.bytes());
+        self.is_full = false;
         self.prepare();
         Ok(())
     }
 
     /// Computes everything again that the records tell.
     fn go_on(&mut self, record: &Record) -> Result<(), OvernightError> {
-        let Search { journal, machine, judge, canonical, tags, .. } = self;
+        let Search { journal, machine, judge, canonical, .. } = self;
         journal.each_learned(record.learned, |unknown| machine.learn(unknown))?;
         machine.take_learned();
         if digest(machine) != record.digest {
@@ -184,10 +190,22 @@ impl<'a> Search<'a> {
             // Had the model forbidden it, the search would have ended there.
             let _ = judge.judge(machine, canonical, &state, number);
         })?;
-        let mut is_full = false;
-        journal.each_state(record.states, |visited| is_full |= tags.insert(visited.mark) == Insertion::Full)?;
-        self.is_full = is_full;
-        Ok(())
+        let needed = TagSet::bytes_for(record.states);
+        self.read_tags(needed)
+    }
+
+    /// Reads the tags of all visited states into a set of at least `bytes` bytes, as far as memory allows.
+    fn read_tags(&mut self, bytes: usize) -> Result<(), OvernightError> {
+        let Search { journal, tags, is_full, .. } = self;
+        *is_full = false;
+        tags.renew(bytes.clamp(FIRST_BYTES.min(self.byte_limit), self.byte_limit));
+        journal.each_state(self.record.states, |visited| *is_full |= tags.insert(visited.mark) == Insertion::Full)
+    }
+
+    /// Makes room for more tags where memory allows that.
+    fn make_room(&mut self) -> Result<(), OvernightError> {
+        let bytes = self.tags.bytes();
+        if self.tags.is_crowded() && bytes + bytes / 4 < self.byte_limit { self.read_tags(bytes * 2) } else { Ok(()) }
     }
 
     fn add_starts(&mut self) -> Result<(), Stop> {
@@ -312,6 +330,7 @@ impl<'a> Search<'a> {
         let mut next = first;
         while next < end {
             self.bounded()?;
+            self.make_room()?;
             let count = (end - next).min(BATCH as u64);
             reader.read(count as usize, &mut states)?;
             states.first = next as u32;
@@ -330,11 +349,12 @@ impl<'a> Search<'a> {
         writer.sync()?;
         self.record.level = self.record.states - end;
         self.record.depth += u32::from(self.record.level > 0);
-        if self.record.level == 0 {
-            let _ = std::fs::remove_file(&to);
-        }
         if self.found.is_none() {
             self.complete()?;
+            self.journal.forget_level(depth);
+        }
+        if self.record.level == 0 {
+            self.journal.forget_level(depth + 1);
         }
         Ok(())
     }

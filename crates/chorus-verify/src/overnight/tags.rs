@@ -123,10 +123,29 @@ pub(super) struct TagSet {
 }
 
 impl TagSet {
-    /// A set that takes `bytes` bytes of memory once it is full.
+    /// A set that takes `bytes` bytes of memory.
     pub fn new(bytes: usize) -> TagSet {
         let buckets = (bytes / SHARDS / (BUCKET * size_of::<u32>())).max(1);
         TagSet { shards: (0..SHARDS).map(|_| TagShard::new(buckets)).collect() }
+    }
+
+    /// The bytes of a set in which so many states have room without crowding.
+    pub fn bytes_for(states: u64) -> usize {
+        usize::try_from(states).unwrap_or(usize::MAX).saturating_mul(BUCKET * size_of::<u32>() * 3 / 2 / TAGS)
+    }
+
+    /// Makes the set an empty one of `bytes` bytes. It remembers how many tags were compared.
+    pub fn renew(&mut self, bytes: usize) {
+        let compared: Vec<u64> = self.shards.iter().map(|shard| shard.compared).collect();
+        // The old tags go first, so that both sets are never in memory together.
+        self.shards.clear();
+        self.shards = TagSet::new(bytes).shards;
+        self.shards.iter_mut().zip(compared).for_each(|(shard, compared)| shard.compared = compared);
+    }
+
+    /// Whether so many tags are in the set that new ones often need a second bucket.
+    pub fn is_crowded(&self) -> bool {
+        self.bytes_in_use() > self.bytes() / 4 * 3
     }
 
     pub fn contains(&self, mark: Mark) -> bool {
@@ -146,7 +165,7 @@ impl TagSet {
         self.shards.iter().map(|shard| shard.words.len() * size_of::<u32>()).sum()
     }
 
-    /// The bytes of the buckets that the states fill.
+    /// The bytes of the buckets that the tags would fill.
     pub fn bytes_in_use(&self) -> usize {
         let states: usize = self.shards.iter().map(|shard| shard.len).sum();
         states * BUCKET * size_of::<u32>() / TAGS

@@ -23,7 +23,7 @@ use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
 use crate::output::count;
 use crate::session::Session;
-use crate::{elisions, explored, proof, replays, virtual_networks};
+use crate::{elisions, explored, overnight, proof, replays, virtual_networks};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +36,7 @@ Examples:
   chorus check gpu-vi --fault early-ack --svg violation.svg
   chorus check gpu-vi --replay 'gpu-vi+early-ack/smoke:w:i0.2,d0'
   chorus check gpu-vi --states 100000000 --fingerprints    a larger search, in less memory
+  chorus check hmg --machine caches=3,modules=3,gpus=2 --overnight    beyond memory; goes on after a kill
   chorus check mesi --networks                     how few virtual networks are free of deadlock
   chorus check smg --networks --states 1000000     the same, with a larger search
   chorus check --all                               every check of every protocol, as a page
@@ -76,6 +77,12 @@ pub struct Arguments {
     /// parts are `cpus`, `threads`, `atomics`, `fences` and `evictions`.
     #[arg(long, value_name = "KEY=N,…", conflicts_with_all = ["smoke", "config", "all", "networks", "replay"])]
     machine: Option<String>,
+    /// Search one configuration beyond memory: 40 bits of each state are kept in memory, and the rest is on disk. The
+    /// search goes on where an earlier one in the same directory was stopped. By default the directory is in
+    /// `results/overnight`.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, conflicts_with_all = ["all", "networks"])]
+    #[arg(conflicts_with_all = ["replay", "smoke", "fingerprints"])]
+    overnight: Option<Option<PathBuf>>,
     /// Let virtual networks share finite buffers, and find the smallest number that is free of deadlock.
     #[arg(long, conflicts_with_all = ["fault", "smoke", "config", "replay"])]
     networks: bool,
@@ -127,7 +134,10 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         (None, None) if only_small => quick_configurations(protocol),
         (None, None) => configurations(protocol),
     };
-    let checked = check_all(protocol, fault, &configurations, &arguments.search.settings(STATE_LIMIT), session);
+    let checked = match &arguments.overnight {
+        Some(directory) => vec![search_overnight(protocol, fault, &configurations, directory, arguments, session)?],
+        None => check_all(protocol, fault, &configurations, &arguments.search.settings(STATE_LIMIT), session),
+    };
     let tables = elisions::check(&tables, session);
     let mut findings = Findings { checked, tables, catch: None };
     if let Some(fault) = fault.filter(|_| findings.passed() && !arguments.smoke && !is_single) {
@@ -257,6 +267,24 @@ fn check_all(
         }
     }
     all
+}
+
+/// Searches the one configuration that was named, with records in a directory.
+fn search_overnight(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    configurations: &[CheckConfig],
+    directory: &Option<PathBuf>,
+    arguments: &Arguments,
+    session: &Session,
+) -> Result<Checked, Failure> {
+    let [configuration] = configurations else {
+        let message = "--overnight searches one configuration\nhint: name it with --config or --machine";
+        return Err(Failure::bad_input(message));
+    };
+    let directory = directory.clone().unwrap_or_else(|| overnight::default_directory(protocol, configuration));
+    let settings = arguments.search.settings(chorus_verify::overnight::STATE_LIMIT);
+    overnight::check(protocol, fault, configuration, &settings, &directory, session)
 }
 
 /// Searches for a fault that the small configurations do not show: with single programs, with litmus tests and in the

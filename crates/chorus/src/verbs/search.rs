@@ -9,8 +9,8 @@ use super::arguments::whole;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub struct SearchArguments {
-    /// Most states of one search; by default 20,000,000 for a configuration, 200,000,000 for a litmus test, and 400,000
-    /// with `--networks`. A search that meets this bound does not pass.
+    /// Most states of one search; by default 20,000,000 for a configuration, 4,294,967,294 with `--overnight`,
+    /// 200,000,000 for a litmus test, and 400,000 with `--networks`. A search that meets this bound does not pass.
     #[arg(long, value_name = "N", value_parser = whole)]
     states: Option<u64>,
     /// Most memory of one search, in MiB; by default three quarters of the memory that is available.
@@ -50,13 +50,13 @@ impl SearchArguments {
 #[cfg(test)]
 mod tests {
     use chorus_verify::settings::STATE_LIMIT;
-    use chorus_verify::{litmus, networks};
+    use chorus_verify::{litmus, networks, overnight};
 
     #[test]
     fn the_help_names_the_bounds_that_hold() {
         let grouped = chorus_proof::words::count;
         let help = include_str!("search.rs").split("states: Option<u64>").next().unwrap_or_default().to_owned();
-        for limit in [STATE_LIMIT, litmus::STATE_LIMIT, networks::STATE_LIMIT] {
+        for limit in [STATE_LIMIT, litmus::STATE_LIMIT, networks::STATE_LIMIT, overnight::STATE_LIMIT] {
             assert!(help.contains(&grouped(limit as u64)), "{limit}");
         }
     }

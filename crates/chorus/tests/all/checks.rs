@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 
-use crate::chorus::{chorus, command};
+use crate::chorus::{Directory, chorus, command};
 
 #[test]
 fn a_sound_protocol_passes_the_smallest_configurations() {
@@ -30,6 +30,26 @@ fn the_table_of_a_command_processor_is_checked_with_its_l2s() {
     assert_eq!(table["operations_beyond"], serde_json::json!({}));
     let ended = chorus("check cpelide --config table-smoke").expect_code(0);
     assert!(ended.stdout.contains("1 of 1 tables pass") && ended.stdout.lines().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
+fn a_search_beyond_memory_keeps_records_and_counts_the_same() {
+    let directory = Directory::new();
+    let records = directory.join("records");
+    let search = format!("check gpu-vi --config smoke --memory 64 --json --overnight={}", records.display());
+    let in_memory = &chorus("check gpu-vi --config smoke --json").expect_code(0).json()["configurations"][0];
+    for _ in 0..2 {
+        let json = chorus(&search).expect_code(0).json();
+        let found = &json["configurations"][0];
+        assert!(found["omission_probability"].as_f64().is_some_and(|probability| probability < 1e-6), "{found}");
+        for key in ["states", "transitions", "depth", "executions", "verdict"] {
+            assert_eq!(found[key], in_memory[key], "{key}");
+        }
+    }
+    assert!(records.join("record").exists());
+    let another = search.replace("gpu-vi", "tc-strong");
+    chorus(&another).expect_error(&["belongs to another search", "hint: give another directory"]);
+    chorus("check gpu-vi --overnight").expect_error(&["--overnight searches one configuration", "--machine"]);
 }
 
 #[test]
