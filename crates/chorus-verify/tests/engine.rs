@@ -181,7 +181,7 @@ fn fingerprints_find_as_many_states_and_say_what_they_may_have_missed() {
     assert!(compact.bytes < exact.bytes, "{} and {} bytes", compact.bytes, exact.bytes);
     let states = compact.states as f64;
     assert_eq!(compact.omission_probability, Some(states * states / 2_f64.powi(65)));
-    assert!(compact.to_text().contains("a state was missed with a probability below"), "{}", compact.to_text());
+    assert!(compact.to_text().contains("one was missed with a probability below"), "{}", compact.to_text());
     assert_eq!(exact.omission_probability, None);
 }
 
