@@ -11,6 +11,7 @@ use chorus_protocol::registry::{Counters, Delivery, Protocol, Reach};
 
 use crate::chart::Chart;
 use crate::config::{Evictions, Loads, MachineConfig, one_set};
+use crate::contention;
 use crate::explore::{End, Exploration, OnForbidden};
 use crate::heterogeneous;
 use crate::pairs;
@@ -19,6 +20,7 @@ use crate::replay::Replay;
 use crate::scoped;
 use crate::settings::{Bound, Settings, Storage};
 use crate::shape::{self, Shape};
+use crate::starvation;
 use crate::words::Words;
 
 /// A machine with its threads, under the name by which it is checked.
@@ -133,7 +135,8 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
             (Reach::OneModule, Counters::Synchronised) => timed_configurations(),
         }
     };
-    [own, shape::configurations(protocol), pairs::configurations(protocol)].concat()
+    [own, shape::configurations(protocol), pairs::configurations(protocol), contention::configurations(protocol)]
+        .concat()
 }
 
 /// The configurations that take a moment each.
@@ -407,7 +410,41 @@ pub fn check_with(
     config: &CheckConfig,
     settings: &Settings,
 ) -> CheckReport {
+    if config.machine.is_endless() {
+        return look_for_starvation(protocol, fault, config, settings);
+    }
     explore_and_check(protocol, fault, config, settings).0
+}
+
+/// Looks for starvation in a configuration whose threads repeat their operations. No program ends there, so none is
+/// judged.
+fn look_for_starvation(
+    protocol: &'static dyn Protocol,
+    fault: Option<u8>,
+    config: &CheckConfig,
+    settings: &Settings,
+) -> CheckReport {
+    let searched = starvation::search(protocol, fault, &config.machine, settings);
+    CheckReport {
+        protocol: protocol.name(),
+        fault: fault_name(protocol, fault),
+        config: config.name,
+        description: config.description,
+        states: searched.states,
+        transitions: searched.transitions,
+        depth: searched.depth,
+        programs: 0,
+        executions: 0,
+        symmetry: 1,
+        configuration_symmetry: 1,
+        bytes: searched.bytes,
+        omission_probability: None,
+        verdict: searched.verdict,
+    }
+}
+
+fn fault_name(protocol: &dyn Protocol, fault: Option<u8>) -> Option<&'static str> {
+    fault.and_then(|index| protocol.faults().get(usize::from(index))).map(|fault| fault.name)
 }
 
 /// Checks a protocol in a configuration, and returns the search beside its report.
@@ -425,7 +462,7 @@ pub fn explore_and_check(
     };
     let report = CheckReport {
         protocol: protocol.name(),
-        fault: fault.and_then(|index| protocol.faults().get(usize::from(index))).map(|fault| fault.name),
+        fault: fault_name(protocol, fault),
         config: config.name,
         description: config.description,
         states: exploration.states(),

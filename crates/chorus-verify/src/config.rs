@@ -331,6 +331,11 @@ impl MachineConfig {
         WorkGroup { gpu: u32::from(gpu), cta: u32::from(cache) }
     }
 
+    /// Whether some thread repeats its operations for ever.
+    pub fn is_endless(&self) -> bool {
+        self.threads.iter().any(|thread| thread.repeats)
+    }
+
     /// The private caches that have threads.
     pub fn caches_used(&self) -> BTreeSet<u16> {
         self.threads.iter().map(|thread| thread.cache).collect()

@@ -333,44 +333,6 @@ fn of_regions(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     devices.filter(|(device, _)| *device == "DeNovo").map(|(_, cache)| of_reader(cache)).collect()
 }
 
-/// Two CPU cores that write both words of a line without end, and a compute unit that reads one of them: the race that
-/// may starve ReqV (Spandex paper, section III-C). `retries` is the number of refusals after which a read is replaced
-/// by a request that cannot be refused; none means never.
-pub fn starving(retries: Retries) -> MachineConfig {
-    let threads: &[Thread<'_>] = &[(0, &[&[WeakStore(X)]]), (1, &[&[WeakStore(X)]]), (2, &[&[WeakLoad(X)]])];
-    let mut config = MachineConfig { evictions: Evictions::WhenNeeded, ..machine(2, threads) };
-    repeat(&mut config, &[0, 1], retries);
-    config
-}
-
-/// The machine of [`starving`] with more that happens without end: one of the cores writes both words and reads, and
-/// lines leave private caches at any time.
-pub fn starving_in_a_crowd(retries: Retries) -> MachineConfig {
-    let threads: &[Thread<'_>] =
-        &[(0, &[&[WeakStore(X)], &[WeakStore(X1)], &[WeakLoad(X)]]), (1, &[&[WeakStore(X)]]), (2, &[&[WeakLoad(X)]])];
-    let mut config = MachineConfig { evictions: Evictions::PrivateAnytime, ..machine(2, threads) };
-    repeat(&mut config, &[0, 1], retries);
-    config
-}
-
-/// Lets threads begin anew for ever.
-fn repeat(config: &mut MachineConfig, threads: &[usize], retries: Retries) {
-    threads.iter().for_each(|&thread| config.threads[thread].repeats = true);
-    config.parameters = match retries {
-        Retries::ForEver => vec![("reqv.retries", 0)],
-        Retries::One => vec![("reqv.retries", 1)],
-    };
-}
-
-/// The number of times that a refused read is sent again unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retries {
-    /// It is sent again unchanged every time.
-    ForEver,
-    /// It is replaced after one refusal.
-    One,
-}
-
 /// Threads whose loads do not wait for each other, on a machine whose lines leave only when they must.
 fn pressed(cpus: u16, threads: &[Thread<'_>]) -> MachineConfig {
     MachineConfig { loads: Loads::NonBlocking, evictions: Evictions::WhenNeeded, ..machine(cpus, threads) }

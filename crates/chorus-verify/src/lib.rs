@@ -9,14 +9,15 @@
 //!   [`violation`] names broken rules. States that are mirror images of each other under the permutations that
 //!   [`symmetry`] finds count once. [`scaling`] measures that.
 //!   When all states are known, `progress` asks whether every run comes to rest, and `circle` finds one that does not.
+//!   [`starvation`] finds runs in which a thread waits for ever while others go on. `fairness` says which circles count.
 //!   [`overnight`] searches beyond memory, and goes on after it was stopped.
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] runs litmus tests and compares.
 //! - [`check`] has the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules,
-//!   [`heterogeneous`] those with CPU cores, [`shape`] those of any size, [`pairs`] those with other parameters;
-//!   [`faults`] shows that seeded faults are caught.
+//!   [`heterogeneous`] those with CPU cores, [`shape`] those of any size, [`pairs`] those with other parameters, and
+//!   [`contention`] those whose threads go on for ever; [`faults`] shows that seeded faults are caught.
 //! - [`elision`] explores the Chiplet Coherence Table together with the L2s that it commands.
 //! - [`mutate`] makes mistakes by machine, and counts those that the checks find.
-//! - [`observe`] shows every move; [`starvation`] finds cycles of moves in which a load is never answered.
+//! - [`observe`] shows every move.
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
 //! - [`chart`] draws the shortest path to a violation, [`replay`] walks it again; [`table`] is the transition table
 //!   that explorations saw.
@@ -31,11 +32,13 @@ mod claims;
 pub mod code;
 mod components;
 pub mod config;
+pub mod contention;
 mod directory_table;
 pub mod elision;
 mod examine;
 mod expand;
 pub mod explore;
+mod fairness;
 pub mod faults;
 mod hashing;
 pub mod heterogeneous;

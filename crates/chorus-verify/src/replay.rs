@@ -38,6 +38,7 @@ use crate::machine::{Action, ExploredMachine};
 use crate::networks::Networks;
 use crate::node::Victim;
 use crate::pressure;
+use crate::starvation::starvation;
 use crate::state::State;
 use crate::violation::Violation;
 
@@ -394,7 +395,11 @@ impl Replay {
             }
         }
         let is_back = circle.is_some_and(|first| first == state);
-        Ok(if is_back { Err(Violation::Livelock(machine.waiting(&state))) } else { Ok(()) })
+        Ok(match (is_back, machine.config().is_endless()) {
+            (false, _) => Ok(()),
+            (true, true) => Err(starvation(machine, &state)),
+            (true, false) => Err(Violation::Livelock(machine.waiting(&state))),
+        })
     }
 }
 

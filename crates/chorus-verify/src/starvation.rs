@@ -1,211 +1,197 @@
-//! Starvation: can a load be refused again and again, for ever?
+//! Starvation: can a thread wait for ever while other threads go on?
 //!
-//! A ReqV that is forwarded to an owner which has just lost the word is refused with a Nack and sent again. Since it
-//! has no place in the order of the writes to its word, nothing protects the next one from the same fate (Spandex
-//! paper, section III-C, case 3). Whether that can go on for ever is a question about infinite runs. Some threads
-//! repeat their operations without end. A load starves in a run that comes back to a state after a Nack has arrived,
-//! while the load is never answered. Such a run exists exactly if a strongly connected component of the states in which
-//! the load is outstanding contains the arrival of a Nack.
+//! Programs of the other configurations end, so no thread of theirs can be overtaken without end. Here all threads but
+//! one repeat their operations for ever ([`crate::contention`]). The machine's states are then a finite graph with
+//! circles. The thread that does not repeat starves in a run that goes round among states in which it waits.
+//!
+//! Strong fairness is asked of deliveries, of time and of the thread that waits: what is possible again and again
+//! happens at some time ([`crate::fairness`]). A message that its receiver refuses now and then is therefore taken
+//! before long, as it is in the simulator, where ports send what is ready longest. Nothing is asked of the other
+//! threads, and lines need not leave. Every state is visited by itself, without mirror images.
 
-use std::collections::VecDeque;
-
+use chorus_protocol::controller::Passage;
 use chorus_protocol::registry::Protocol;
 
-use crate::chart::Sequence;
-use crate::config::{MachineConfig, Start};
+use crate::chart::Chart;
+use crate::check::Verdict;
+use crate::circle::way_to;
+use crate::config::MachineConfig;
+use crate::expand::Moves;
+use crate::explore::Failure;
+use crate::fairness::{Edge, Fairness, Task, TaskGraph};
 use crate::hashing::FastMap;
+use crate::invariants::Promised;
 use crate::machine::{Action, ExploredMachine};
-use crate::observe::{Reached, every_move};
-use crate::state::Progress;
+use crate::settings::{Bound, Settings};
+use crate::state::{Progress, State};
 use crate::violation::Violation;
 
-/// The name of the message that refuses a request.
-const REFUSAL: &str = "Nack";
-
-/// An infinite run in which a load is never answered: a prefix, and a cycle that repeats for ever.
-#[derive(Clone, Debug)]
-pub struct Starvation {
-    /// The moves from the start to the cycle.
-    pub prefix: Sequence,
-    /// The moves of the cycle.
-    pub cycle: Sequence,
+/// The result of a search, with its size.
+pub(crate) struct Searched {
+    /// The number of states in which the thread waits.
+    pub states: usize,
+    /// The number of moves from them.
+    pub transitions: u64,
+    /// The number of moves to the farthest state.
+    pub depth: u32,
+    /// The bytes held for all states.
+    pub bytes: usize,
+    /// Whether the thread can starve, or what else is wrong.
+    pub verdict: Verdict,
 }
 
-impl Starvation {
-    /// The prefix and the cycle as text.
-    pub fn to_text(&self) -> String {
-        let (prefix, cycle) = (self.prefix.to_text(), self.cycle.to_text());
-        format!("the way there:\n\n{prefix}\nfrom there, again and again:\n\n{cycle}")
-    }
-}
-
-/// The result of a search.
-#[derive(Clone, Debug)]
-pub enum Answer {
-    /// The load can starve.
-    Starves(Box<Starvation>),
-    /// The load cannot starve; the search visited so many states.
-    Never(usize),
-    /// There are more states than the bound allows.
-    Bounded,
-}
-
-/// A move between two states.
-#[derive(Clone, Copy, Debug)]
-struct Edge {
-    from: u32,
-    to: u32,
-    action: Action,
-    refuses: bool,
-}
-
-/// Looks for a run in which the first operation of `thread` is refused for ever, visiting at most `limit` states from
-/// empty caches.
-pub fn search(
+/// Looks for a run in which the thread that does not repeat waits for ever.
+pub(crate) fn search(
     protocol: &'static dyn Protocol,
+    fault: Option<u8>,
     config: &MachineConfig,
-    thread: usize,
-    limit: usize,
-) -> Result<Answer, Violation> {
-    let config = MachineConfig { start: Start::Cold, ..config.clone() };
-    let mut edges = Vec::new();
-    let (mut machine, reached) = every_move(protocol, &config, limit, &mut |tried| {
-        let waits = |state: &[u32]| matches!(tried.machine.progress(state, thread, 0), Progress::Outstanding(_));
-        if let Some((to, _)) = tried.after.filter(|(_, after)| waits(tried.before.1) && waits(after)) {
-            let refuses = tried.delivered().is_some_and(|message| tried.name(message) == REFUSAL);
-            edges.push(Edge { from: tried.before.0, to, action: tried.action, refuses });
-        }
-    })?;
-    let Some(reached) = reached else { return Ok(Answer::Bounded) };
-    let components = components(reached.states.len(), &edges);
-    let inside = |edge: &&Edge| components[edge.from as usize] == components[edge.to as usize];
-    let refusals = edges.iter().filter(inside).filter(|edge| edge.refuses);
-    let cycles = refusals.take(CYCLES).filter_map(|edge| cycle(&edges, &components, edge));
-    match cycles.min_by_key(Vec::len) {
-        None => Ok(Answer::Never(reached.states.len())),
-        Some(cycle) => Ok(Answer::Starves(Box::new(drawn(&mut machine, &reached, &cycle)?))),
-    }
-}
-
-/// The number of cycles that are compared to draw a short one.
-const CYCLES: usize = 64;
-
-/// The strongly connected component of each state (Tarjan 1972, without recursion).
-fn components(states: usize, edges: &[Edge]) -> Vec<u32> {
-    const NONE: u32 = u32::MAX;
-    let mut first = vec![0; states + 1];
-    edges.iter().for_each(|edge| first[edge.from as usize + 1] += 1);
-    (0..states).for_each(|state| first[state + 1] += first[state]);
-    let mut targets = vec![0; edges.len()];
-    let mut filled = first.clone();
-    for edge in edges {
-        targets[filled[edge.from as usize]] = edge.to;
-        filled[edge.from as usize] += 1;
-    }
-    let (mut component, mut order, mut low) = (vec![NONE; states], vec![NONE; states], vec![NONE; states]);
-    let (mut stack, mut count, mut found) = (Vec::new(), 0, 0);
-    for root in 0..states {
-        if order[root] != NONE {
-            continue;
-        }
-        let mut walk = vec![(root, first[root])];
-        while let Some(&mut (state, ref mut next)) = walk.last_mut() {
-            if order[state] == NONE {
-                (order[state], low[state]) = (count, count);
-                count += 1;
-                stack.push(state);
-            }
-            if *next < first[state + 1] {
-                let target = targets[*next] as usize;
-                *next += 1;
-                if order[target] == NONE {
-                    walk.push((target, first[target]));
-                } else if component[target] == NONE {
-                    low[state] = low[state].min(order[target]);
-                }
-                continue;
-            }
-            walk.pop();
-            if let Some(&(above, _)) = walk.last() {
-                low[above] = low[above].min(low[state]);
-            }
-            if low[state] == order[state] {
-                while let Some(member) = stack.pop() {
-                    component[member] = found;
-                    if member == state {
-                        break;
-                    }
-                }
-                found += 1;
-            }
-        }
-    }
-    component
-}
-
-/// A shortest path from the end of a move back to its beginning within its component, followed by the move.
-fn cycle(edges: &[Edge], components: &[u32], last: &Edge) -> Option<Vec<Edge>> {
-    let component = components[last.from as usize];
-    let inside =
-        |edge: &&Edge| components[edge.from as usize] == component && components[edge.to as usize] == component;
-    let mut leaving: FastMap<u32, Vec<Edge>> = FastMap::default();
-    edges.iter().filter(inside).for_each(|edge| leaving.entry(edge.from).or_default().push(*edge));
-    let mut came: FastMap<u32, Edge> = FastMap::default();
-    let mut waiting = VecDeque::from([last.to]);
-    while let Some(state) = waiting.pop_front() {
-        if state == last.from {
-            break;
-        }
-        for edge in leaving.get(&state).map_or(&[][..], |edges| edges) {
-            if edge.to != last.to && !came.contains_key(&edge.to) {
-                came.insert(edge.to, *edge);
-                waiting.push_back(edge.to);
-            }
-        }
-    }
-    let mut cycle = vec![*last];
-    while cycle.last()?.from != last.to {
-        let edge = came.get(&cycle.last()?.from)?;
-        cycle.push(*edge);
-    }
-    cycle.reverse();
-    Some(cycle)
-}
-
-/// The path to the state of a cycle that is reached first, and the cycle from there.
-fn drawn(machine: &mut ExploredMachine, reached: &Reached, cycle: &[Edge]) -> Result<Starvation, Violation> {
-    let first = (0..cycle.len()).min_by_key(|&index| cycle[index].from).unwrap_or(0);
-    let mut actions = Vec::new();
-    let mut state = cycle[first].from;
-    while let Some((parent, action)) = reached.parents[state as usize] {
-        actions.push(action);
-        state = parent;
-    }
-    let mut state = reached.states[0].clone();
-    let mut draw = |actions: &mut dyn Iterator<Item = Action>| {
-        let mut sequence = Sequence::new(machine, false);
-        for action in actions {
-            sequence.make(machine, action, &mut state)?;
-        }
-        Ok::<Sequence, Violation>(sequence)
+    settings: &Settings,
+) -> Searched {
+    let mut machine = ExploredMachine::new(protocol, fault, config);
+    machine.orders = settings.orders;
+    let mut waits = Waits::begin(machine);
+    let verdict = match waits.explore(settings) {
+        Err(Stop::Bound(bound)) => Verdict::Bounded(bound),
+        Err(Stop::Wrong(failure)) => Verdict::Violated(waits.chart(&failure)),
+        Ok(()) => waits.starving().map_or(Verdict::Pass, |failure| Verdict::Violated(waits.chart(&failure))),
     };
-    let prefix = draw(&mut actions.into_iter().rev())?;
-    let cycle = draw(&mut cycle.iter().cycle().skip(first).take(cycle.len()).map(|edge| edge.action))?;
-    Ok(Starvation { prefix, cycle })
+    Searched {
+        states: waits.states.len(),
+        transitions: waits.transitions,
+        depth: waits.depths.last().copied().unwrap_or(0),
+        bytes: waits.bytes(),
+        verdict,
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The rule that a circle breaks in which the thread that does not repeat waits.
+pub(crate) fn starvation(machine: &ExploredMachine, state: &State) -> Violation {
+    let thread = patient(machine.config());
+    let waiting = machine.waiting(state);
+    let own = waiting.split(", ").find(|part| part.starts_with(&format!("T{thread} ")));
+    Violation::Starvation(own.map_or_else(|| format!("T{thread} cannot issue its operation"), str::to_owned))
+}
 
-    #[test]
-    fn states_that_reach_each_other_are_one_component() {
-        let edge = |(from, to): (u32, u32)| Edge { from, to, action: Action::Deliver { position: 0 }, refuses: false };
-        let edges: Vec<Edge> = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 3), (5, 5)].into_iter().map(edge).collect();
-        let components = components(6, &edges);
-        assert_eq!(components[0], components[2]);
-        assert_eq!(components[3], components[4]);
-        assert_ne!(components[0], components[3]);
-        assert_ne!(components[5], components[3]);
+/// The thread that does not repeat its operations.
+fn patient(config: &MachineConfig) -> usize {
+    config.threads.iter().position(|thread| !thread.repeats).unwrap_or(0)
+}
+
+/// The states in which the thread waits, and the moves between them.
+struct Waits {
+    machine: ExploredMachine,
+    promised: Promised,
+    thread: usize,
+    states: Vec<State>,
+    /// The number of moves to each state.
+    depths: Vec<u32>,
+    /// The state and the move that first reached each state.
+    parents: Vec<Option<(u32, Action)>>,
+    graph: TaskGraph,
+    transitions: u64,
+}
+
+/// Why a search stopped before its end.
+enum Stop {
+    Bound(Bound),
+    Wrong(Failure),
+}
+
+impl Waits {
+    fn begin(machine: ExploredMachine) -> Waits {
+        Waits {
+            promised: Promised::of(machine.protocol().promises()),
+            thread: patient(machine.config()),
+            states: vec![machine.cold()],
+            depths: vec![0],
+            parents: vec![None],
+            graph: TaskGraph::default(),
+            transitions: 0,
+            machine,
+        }
+    }
+
+    fn explore(&mut self, settings: &Settings) -> Result<(), Stop> {
+        let wrong = |violation| Failure { violation, state: 0, last: Vec::new(), circle: Vec::new() };
+        self.machine.complete().map_err(|violation| Stop::Wrong(wrong(violation)))?;
+        let mut numbers: FastMap<State, u32> = FastMap::default();
+        numbers.insert(self.states[0].clone(), 0);
+        let (byte_limit, mut moves) = (settings.byte_limit(), Moves::default());
+        while self.graph.len() < self.states.len() {
+            if self.states.len() > settings.states {
+                return Err(Stop::Bound(Bound::States(settings.states)));
+            }
+            if self.graph.len().is_multiple_of(1024) && self.bytes() > byte_limit {
+                return Err(Stop::Bound(Bound::Bytes(byte_limit)));
+            }
+            let from = self.graph.len() as u32;
+            moves.find(&self.machine, &self.states[from as usize]);
+            let mut edges = Vec::new();
+            for action in moves.all() {
+                edges.extend(self.follow(from, action, &mut numbers)?);
+            }
+            self.transitions += edges.len() as u64;
+            self.graph.push(edges);
+        }
+        Ok(())
+    }
+
+    /// Tries a move.
+    fn follow(&mut self, from: u32, action: Action, numbers: &mut FastMap<State, u32>) -> Result<Option<Edge>, Stop> {
+        let wrong = |violation| Stop::Wrong(Failure { violation, state: from, last: vec![action], circle: Vec::new() });
+        let task = self.task(action, &self.states[from as usize]);
+        let mut next = self.states[from as usize].clone();
+        if !self.machine.apply(action, &mut next).map_err(wrong)? {
+            return Ok(None);
+        }
+        if !self.waits_in(&next) {
+            return Ok(Some(Edge { to: None, action, task }));
+        }
+        let new = self.states.len() as u32;
+        let to = *numbers.entry(next.clone()).or_insert(new);
+        if to == new {
+            self.promised.check(&self.machine, &next).map_err(wrong)?;
+            self.states.push(next);
+            self.depths.push(self.depths[from as usize] + 1);
+            self.parents.push(Some((from, action)));
+        }
+        Ok(Some(Edge { to: Some(to), action, task }))
+    }
+
+    /// The task that a move does. Nothing is asked of threads that repeat, of lines that leave, and of roll-overs.
+    fn task(&self, action: Action, state: &State) -> Option<Task> {
+        match action {
+            Action::Deliver { position } => Some(Task::of_delivery(&self.machine, state, position)),
+            Action::Issue { thread, .. } => (usize::from(thread) == self.thread).then_some(Task::Issue(thread)),
+            Action::Time(Passage::Tick | Passage::Wake) => Some(Task::Time),
+            Action::Time(Passage::RollOver) | Action::Evict { .. } => None,
+        }
+    }
+
+    fn waits_in(&self, state: &State) -> bool {
+        let last = self.machine.config().threads[self.thread].steps.len().saturating_sub(1);
+        !matches!(self.machine.progress(state, self.thread, last), Progress::Answered(..))
+    }
+
+    /// A fair run in which the thread waits for ever, if there is one.
+    fn starving(&self) -> Option<Failure> {
+        // States are numbered in the order of their distance.
+        let part = self.graph.fair_parts(Fairness::Strong).into_iter().min_by_key(|part| part[0])?;
+        let round = self.graph.circle(&part, Fairness::Strong);
+        let state = round.first()?.0;
+        let violation = starvation(&self.machine, &self.states[state as usize]);
+        let circle = round.into_iter().map(|(_, edge)| edge.action).collect();
+        Some(Failure { violation, state, last: Vec::new(), circle })
+    }
+
+    fn chart(&mut self, failure: &Failure) -> Chart {
+        let (start, way) = (self.states[0].clone(), way_to(&self.parents, failure.state));
+        Chart::of_path(&mut self.machine, false, start, &way, failure)
+    }
+
+    /// About as many bytes as are held: the states twice, and the moves.
+    fn bytes(&self) -> usize {
+        let state = self.states.last().map_or(0, Vec::len) * size_of::<u32>() + size_of::<State>();
+        self.states.len() * 2 * state + self.transitions as usize * size_of::<Edge>()
     }
 }

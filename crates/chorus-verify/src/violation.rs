@@ -134,6 +134,9 @@ pub enum Violation {
     /// Some moves can follow each other for ever, and something waits all the while.
     #[error("livelock: {0}, and the machine can go round in a circle for ever")]
     Livelock(String),
+    /// A thread waits for ever while others go on.
+    #[error("starvation: {0}, while the other threads can go on for ever")]
+    Starvation(String),
     /// Everything is answered, but a controller still waits for something.
     #[error("everything is answered and delivered, but {agent} {reason}")]
     NotClean {
