@@ -221,7 +221,7 @@ impl Collector<'_> {
     /// Explores every configuration of this extent.
     pub fn configurations(&self) -> Vec<Checked> {
         let checked = |config: CheckConfig| {
-            let work = || Checked { report: check(self.protocol, None, &config), seconds: 0.0 };
+            let work = || Checked::new(&config, check(self.protocol, None, &config), 0.0);
             let tell =
                 |checked: &Checked| format!("{}, {} states", checked.verdict(), count(checked.report.states as u64));
             let (checked, seconds) = self.step(&format!("configuration {}", config.name), work, tell);

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::checked::Checked;
 use crate::collect::{FaultSearch, Proof, Tested};
+use crate::largest::largest;
 use crate::sections::paper_networks;
 use crate::words::verdict;
 use crate::{JSON_SCHEMA_VERSION, Proofs, networks};
@@ -33,6 +34,7 @@ fn protocol(proof: &Proof) -> Value {
     let mut networks = networks::to_json(proof.protocol, &proof.networks);
     networks["paper"] = json!(paper_networks(proof.protocol));
     let score = proof.score();
+    let largest = largest(&proof.configurations);
     json!({
         "name": proof.protocol.name(),
         "title": proof.protocol.title(),
@@ -41,6 +43,7 @@ fn protocol(proof: &Proof) -> Value {
         "states": proof.states(),
         "seconds": proof.seconds,
         "configurations": proof.configurations.iter().map(Checked::to_json).collect::<Vec<_>>(),
+        "largest_machines": largest.iter().map(|checked| checked.report.config).collect::<Vec<_>>(),
         "litmus": proof.litmus.tested.iter().map(test).collect::<Vec<_>>(),
         "litmus_not_run": not_run.collect::<Vec<_>>(),
         "networks": networks,

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `collect.rs` | runs all checks of one protocol |
 //! | `checked.rs` | result of one configuration |
+//! | `largest.rs` | largest machines that were explored to their end, and the table of them |
 //! | `tortured.rs` | result of the random driver on one protocol |
 //! | `networks.rs` | result of the search for the fewest virtual networks |
 //! | `page.rs`, `sections.rs` | the page as HTML |
@@ -18,6 +19,7 @@ mod checked;
 pub mod collect;
 pub mod facts;
 mod json;
+mod largest;
 pub mod networks;
 pub mod page;
 mod sections;

@@ -1,4 +1,5 @@
-//! The page: a summary of all protocols, the litmus tests that tell them apart, and a section for each protocol.
+//! The page: a summary of all protocols, the largest machines that were explored, the litmus tests that tell them
+//! apart, and a section for each protocol.
 
 use std::fmt::Write as _;
 
@@ -10,7 +11,7 @@ use chorus_verify::litmus::DISCRIMINATORS;
 
 use crate::collect::{Extent, Proof, Score};
 use crate::words::count;
-use crate::{Proofs, sections};
+use crate::{Proofs, largest, sections};
 
 const TITLE: &str = "Chorus: what each protocol was shown to keep";
 
@@ -70,6 +71,7 @@ pub fn verdict_cell(verdict: &str) -> Cell {
 pub fn of(all: &Proofs) -> String {
     let mut body = head(all);
     body.push_str(&summary(all));
+    body.push_str(&largest::of(all));
     body.push_str(&discriminators(all));
     for proof in &all.proofs {
         body.push_str(&sections::of(proof, all.extent));

@@ -257,7 +257,7 @@ fn check_all(
         activity.begin(format!("{}: {}", configuration.name, configuration.description));
         let start = Instant::now();
         let report = check_with(protocol, fault, configuration, settings);
-        let checked = Checked { report, seconds: start.elapsed().as_secs_f64() };
+        let checked = Checked::new(configuration, report, start.elapsed().as_secs_f64());
         let (states, verdict) = (count(checked.report.states as u64), checked.verdict());
         activity.finish(&format!("{}: {verdict}, {states} states, {:.1} s", configuration.name, checked.seconds));
         let is_caught = fault.is_some() && matches!(checked.report.verdict, Finding::Violated(_));
