@@ -11,7 +11,7 @@ use crate::collect::{FaultSearch, Proof, Tested};
 use crate::largest::largest;
 use crate::sections::paper_networks;
 use crate::words::verdict;
-use crate::{JSON_SCHEMA_VERSION, Proofs, networks};
+use crate::{JSON_SCHEMA_VERSION, Proofs, mutants, networks};
 
 /// The results of all protocols as one JSON document.
 pub fn of(all: &Proofs) -> Value {
@@ -35,7 +35,7 @@ fn protocol(proof: &Proof) -> Value {
     networks["paper"] = json!(paper_networks(proof.protocol));
     let score = proof.score();
     let largest = largest(&proof.configurations);
-    json!({
+    let mut value = json!({
         "name": proof.protocol.name(),
         "title": proof.protocol.title(),
         "memory_model": proof.protocol.model().name(),
@@ -56,7 +56,11 @@ fn protocol(proof: &Proof) -> Value {
             "by_random_steps_alone": score.by_random,
             "faults": proof.faults.iter().map(fault).collect::<Vec<_>>(),
         },
-    })
+    });
+    if let Some(score) = &proof.mutants {
+        value["mutants"] = mutants::to_json(proof.protocol, score);
+    }
+    value
 }
 
 fn test(tested: &Tested) -> Value {

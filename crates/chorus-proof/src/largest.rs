@@ -48,10 +48,10 @@ pub fn of(all: &Proofs) -> String {
         all => format!(" Left out are machines with fewer states: {}.", escape(&all.join(", "))),
     };
     format!(
-        "<h2 id=\"largest\">How far each protocol was proven</h2>\n{}<p class=\"soft\">The largest machines that were explored to their end. \
-         No other one of the protocol is at least as large in every column from the modules to the operations; of machines of one size \
-         the one with most states is shown. Caches: private caches that have threads. Words: the most of one line. Operations: those \
-         of the longest thread.{left_out}</p>\n",
+        "<h2 id=\"largest\">How far each protocol was proven</h2>\n{}<p class=\"soft\">The largest machines that were \
+         explored to their end. No other one of the protocol is at least as large in every column from the modules to \
+         the operations; of machines of one size the one with most states is shown. Caches: private caches that have \
+         threads. Words: the most of one line. Operations: those of the longest thread.{left_out}</p>\n",
         table(Narrow::Scroll, &headers(), &rows)
     )
 }

@@ -11,7 +11,7 @@ use chorus_verify::litmus::DISCRIMINATORS;
 
 use crate::collect::{Extent, Proof, Score};
 use crate::words::count;
-use crate::{Proofs, largest, sections};
+use crate::{Proofs, largest, mutant_tables, sections};
 
 const TITLE: &str = "Chorus: what each protocol was shown to keep";
 
@@ -73,6 +73,7 @@ pub fn of(all: &Proofs) -> String {
     body.push_str(&summary(all));
     body.push_str(&largest::of(all));
     body.push_str(&discriminators(all));
+    body.push_str(&mutant_tables::summary(all));
     for proof in &all.proofs {
         body.push_str(&sections::of(proof, all.extent));
     }
@@ -205,7 +206,8 @@ fn definitions(all: &Proofs) -> String {
          <dt>expected</dt><dd>what the memory model, on a machine whose loads block, makes of a test's telling outcome: forbidden, must be \
          seen, or merely allowed</dd>\n\
          <dt>alone</dt><dd>found by checks of one kind only: configurations and programs, or litmus tests, in at most {brief} states \
-         each; or the random driver in at most about {steps} steps, of which those are given that it took</dd>\n</dl>\n"
+         each; or the random driver in at most about {steps} steps, of which those are given that it took</dd>\n{}</dl>\n",
+        mutant_tables::definitions(all)
     )
 }
 
