@@ -8,13 +8,15 @@ use chorus_verify::check::{CheckConfig, check, configurations, quick_configurati
 use chorus_verify::config::Stores;
 use chorus_verify::faults::{BriefLook, Catch, caught, look_briefly};
 use chorus_verify::litmus::{DISCRIMINATORS, LitmusResult, SuiteTest, run_litmus};
+use chorus_verify::mutate::score as mutate;
 use chorus_verify::networks::{Attempt, NetworkReport, default_settings, smallest, try_sharing};
 use chorus_verify::torture::{Settings, TortureCatch, caught_by_torture};
 
 use crate::checked::Checked;
+use crate::mutants::try_sample;
 use crate::steps::Steps;
 use crate::tortured::{Tortured, torture_one};
-use crate::words::{count, verdict};
+use crate::words::{count, mutant_words, verdict};
 
 /// The amount of checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,14 @@ impl Extent {
         match self {
             Extent::Full => Settings::default().steps,
             Extent::Quick => 1_000_000,
+        }
+    }
+
+    /// The number of mutants of each protocol that are tried unless somebody asks for another number.
+    pub fn mutants(self) -> usize {
+        match self {
+            Extent::Full => 60,
+            Extent::Quick => 0,
         }
     }
 
@@ -133,6 +143,8 @@ pub struct Proof {
     pub random: Tortured,
     /// The results of its seeded faults.
     pub faults: Vec<FaultSearch>,
+    /// The fates of its mutants; none if no mutants were tried.
+    pub mutants: Option<mutate::Score>,
     /// Wall-clock time of all checks together, in seconds.
     pub seconds: f64,
 }
@@ -163,6 +175,13 @@ impl Proof {
             && self.faults.iter().all(|fault| fault.caught.is_some())
     }
 
+    /// Whether some run of the protocol without a mistake broke a rule.
+    pub fn shows_violation(&self) -> bool {
+        self.configurations.iter().any(|checked| checked.report.chart().is_some())
+            || self.litmus.tested.iter().any(|tested| tested.result.failure.is_some())
+            || !self.random.report.passed()
+    }
+
     /// Number of states that all configurations and litmus tests visited together.
     pub fn states(&self) -> usize {
         let configurations = self.configurations.iter().map(|checked| checked.report.states);
@@ -187,11 +206,11 @@ impl Proof {
     }
 }
 
-/// The number of progress steps that the checks of a protocol take.
-pub fn steps(registry: &Registry, protocol: &dyn Protocol, extent: Extent) -> usize {
+/// The number of progress steps that the checks of a protocol and its `mutants` take.
+pub fn steps(registry: &Registry, protocol: &dyn Protocol, extent: Extent, mutants: usize) -> usize {
     let tests = extent.tests(registry, protocol).len() * cores(protocol).len();
     // One step is for the virtual networks, and one for the random driver.
-    extent.configurations(protocol).len() + tests + 2 + protocol.faults().len()
+    extent.configurations(protocol).len() + tests + 2 + protocol.faults().len() + usize::from(mutants > 0)
 }
 
 /// Runs the checks of one protocol.
@@ -202,6 +221,8 @@ pub struct Collector<'a> {
     pub protocol: &'static dyn Protocol,
     /// The amount of checking.
     pub extent: Extent,
+    /// The most mutants that are tried.
+    pub mutants: usize,
     /// The display that is told about every step.
     pub progress: &'a dyn Steps,
 }
@@ -221,7 +242,7 @@ impl Collector<'_> {
     /// Explores every configuration of this extent.
     pub fn configurations(&self) -> Vec<Checked> {
         let checked = |config: CheckConfig| {
-            let work = || Checked { report: check(self.protocol, None, &config), seconds: 0.0 };
+            let work = || Checked::new(&config, check(self.protocol, None, &config), 0.0);
             let tell =
                 |checked: &Checked| format!("{}, {} states", checked.verdict(), count(checked.report.states as u64));
             let (checked, seconds) = self.step(&format!("configuration {}", config.name), work, tell);
@@ -303,5 +324,15 @@ impl Collector<'_> {
             self.step(&format!("fault {}", spec.name), work, tell).0
         };
         (0..).zip(self.protocol.faults()).map(search).collect()
+    }
+
+    /// Tries a sample of mutants, unless none are asked for. If a check shows a violation of the protocol itself, no
+    /// mutant is tried: every one would be found for the violation that is always there.
+    pub fn mutants(&self, is_sound: bool) -> Option<mutate::Score> {
+        let work = || is_sound.then(|| try_sample(self.protocol, self.mutants, self.progress));
+        let tell = |score: &Option<mutate::Score>| {
+            score.as_ref().map_or("not tried, the protocol itself is wrong".to_owned(), mutant_words)
+        };
+        if self.mutants > 0 { self.step("mutants", work, tell).0 } else { None }
     }
 }

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use crate::checked::Checked;
 use crate::collect::{FaultSearch, Proof, Tested};
+use crate::largest::largest;
 use crate::sections::paper_networks;
 use crate::words::verdict;
-use crate::{JSON_SCHEMA_VERSION, Proofs, networks};
+use crate::{JSON_SCHEMA_VERSION, Proofs, mutants, networks};
 
 /// The results of all protocols as one JSON document.
 pub fn of(all: &Proofs) -> Value {
@@ -33,7 +34,8 @@ fn protocol(proof: &Proof) -> Value {
     let mut networks = networks::to_json(proof.protocol, &proof.networks);
     networks["paper"] = json!(paper_networks(proof.protocol));
     let score = proof.score();
-    json!({
+    let largest = largest(&proof.configurations);
+    let mut value = json!({
         "name": proof.protocol.name(),
         "title": proof.protocol.title(),
         "memory_model": proof.protocol.model().name(),
@@ -41,6 +43,7 @@ fn protocol(proof: &Proof) -> Value {
         "states": proof.states(),
         "seconds": proof.seconds,
         "configurations": proof.configurations.iter().map(Checked::to_json).collect::<Vec<_>>(),
+        "largest_machines": largest.iter().map(|checked| checked.report.config).collect::<Vec<_>>(),
         "litmus": proof.litmus.tested.iter().map(test).collect::<Vec<_>>(),
         "litmus_not_run": not_run.collect::<Vec<_>>(),
         "networks": networks,
@@ -53,7 +56,11 @@ fn protocol(proof: &Proof) -> Value {
             "by_random_steps_alone": score.by_random,
             "faults": proof.faults.iter().map(fault).collect::<Vec<_>>(),
         },
-    })
+    });
+    if let Some(score) = &proof.mutants {
+        value["mutants"] = mutants::to_json(proof.protocol, score);
+    }
+    value
 }
 
 fn test(tested: &Tested) -> Value {

@@ -1,13 +1,16 @@
-//! Every check of a protocol in one place: configurations, litmus tests, virtual networks, random steps and seeded
-//! faults. This crate runs them, and writes the page and the JSON that show the results. It also counts the facts that
-//! the claims of papers name.
+//! Every check of a protocol in one place: configurations, litmus tests, virtual networks, random steps, seeded faults
+//! and mutants. This crate runs them, and writes the page and the JSON that show the results. It also counts the facts
+//! that the claims of papers name.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `collect.rs` | runs all checks of one protocol |
 //! | `checked.rs` | result of one configuration |
+//! | `largest.rs` | largest machines that were explored to their end, and the table of them |
 //! | `tortured.rs` | result of the random driver on one protocol |
 //! | `networks.rs` | result of the search for the fewest virtual networks |
+//! | `mutants.rs` | search for mutants of one protocol, and its result as JSON |
+//! | `mutant_tables.rs` | mutants on the page |
 //! | `page.rs`, `sections.rs` | the page as HTML |
 //! | `json.rs` | the results as JSON |
 //! | `words.rs` | numbers and verdicts in words |
@@ -18,6 +21,9 @@ mod checked;
 pub mod collect;
 pub mod facts;
 mod json;
+mod largest;
+mod mutant_tables;
+pub mod mutants;
 pub mod networks;
 pub mod page;
 mod sections;

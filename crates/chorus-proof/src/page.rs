@@ -1,4 +1,5 @@
-//! The page: a summary of all protocols, the litmus tests that tell them apart, and a section for each protocol.
+//! The page: a summary of all protocols, the largest machines that were explored, the litmus tests that tell them
+//! apart, and a section for each protocol.
 
 use std::fmt::Write as _;
 
@@ -10,7 +11,7 @@ use chorus_verify::litmus::DISCRIMINATORS;
 
 use crate::collect::{Extent, Proof, Score};
 use crate::words::count;
-use crate::{Proofs, sections};
+use crate::{Proofs, largest, mutant_tables, sections};
 
 const TITLE: &str = "Chorus: what each protocol was shown to keep";
 
@@ -70,7 +71,9 @@ pub fn verdict_cell(verdict: &str) -> Cell {
 pub fn of(all: &Proofs) -> String {
     let mut body = head(all);
     body.push_str(&summary(all));
+    body.push_str(&largest::of(all));
     body.push_str(&discriminators(all));
+    body.push_str(&mutant_tables::summary(all));
     for proof in &all.proofs {
         body.push_str(&sections::of(proof, all.extent));
     }
@@ -203,7 +206,8 @@ fn definitions(all: &Proofs) -> String {
          <dt>expected</dt><dd>what the memory model, on a machine whose loads block, makes of a test's telling outcome: forbidden, must be \
          seen, or merely allowed</dd>\n\
          <dt>alone</dt><dd>found by checks of one kind only: configurations and programs, or litmus tests, in at most {brief} states \
-         each; or the random driver in at most about {steps} steps, of which those are given that it took</dd>\n</dl>\n"
+         each; or the random driver in at most about {steps} steps, of which those are given that it took</dd>\n{}</dl>\n",
+        mutant_tables::definitions(all)
     )
 }
 

@@ -12,9 +12,9 @@ use chorus_verify::torture::coverage::Cell as Pair;
 
 use crate::checked::Checked;
 use crate::collect::{Extent, FaultSearch, Proof, Tested};
-use crate::networks;
 use crate::page::{share, verdict_cell};
 use crate::words::{count, litmus_words, score_words, verdict};
+use crate::{mutant_tables, networks};
 
 /// The numbers of virtual networks that the TC paper counts (section 5.3 and Table 4): two for machines without
 /// coherence and for TC, four for GPU-VI and GPU-VIni, five for MESI.
@@ -51,6 +51,9 @@ pub fn of(proof: &Proof, extent: Extent) -> String {
     out.push_str(&networks(proof));
     out.push_str(&random(proof));
     out.push_str(&faults(proof, extent));
+    if let Some(score) = &proof.mutants {
+        out.push_str(&mutant_tables::section(protocol, score));
+    }
     out
 }
 

@@ -2,6 +2,8 @@
 
 use chorus_verify::config::Stores;
 use chorus_verify::litmus::LitmusResult;
+use chorus_verify::mutate::hunt::Means;
+use chorus_verify::mutate::score as mutate;
 
 use crate::collect::{Litmus, Score};
 use crate::tortured::Tortured;
@@ -61,6 +63,25 @@ pub fn score_words(score: &Score) -> String {
         _ => String::new(),
     };
     format!("{caught} of {seeded} seeded faults caught; alone, {alone}{by_random} by random steps")
+}
+
+/// A share as a percentage; a dash if there is nothing to share.
+pub fn share_words(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
+}
+
+/// The number of mutants that were found, by each kind of check and of all that make a difference, in words.
+pub fn mutant_words(score: &mutate::Score) -> String {
+    let survivors = score.survivors().count();
+    let (found, share) = (score.found(), share_words(score.share()));
+    let ways = Means::ALL.map(|means| format!("{} by {}", score.found_by(means), means.name())).join(", ");
+    format!(
+        "{found} of {} mutants found ({share}): {ways}; of {} tried, {} make no difference, {} were never reached",
+        found + survivors,
+        score.tried.len(),
+        score.equivalent(),
+        score.not_reached()
+    )
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] runs litmus tests and compares.
 //! - [`check`] has the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules,
 //!   [`heterogeneous`] those with CPU cores, [`shape`] those of any size, [`pairs`] those with other parameters, and
-//!   [`contention`] those whose threads go on for ever; [`faults`] shows that seeded faults are caught.
+//!   [`contention`] those whose threads go on for ever. [`size`] compares machines. [`faults`] shows that seeded faults
+//!   are caught.
 //! - [`elision`] explores the Chiplet Coherence Table together with the L2s that it commands.
 //! - [`mutate`] makes mistakes by machine, and counts those that the checks find.
 //! - [`observe`] shows every move.
@@ -65,6 +66,7 @@ pub mod scaling;
 pub mod scoped;
 pub mod settings;
 pub mod shape;
+pub mod size;
 pub mod starvation;
 pub mod state;
 pub mod state_set;

@@ -46,7 +46,7 @@ pub fn check(
     };
     let report = check_overnight(protocol, fault, config, settings, directory, &mut watch)
         .map_err(|error| Failure::bad_input(error.to_string()))?;
-    Ok(Checked { report, seconds: start.elapsed().as_secs_f64() })
+    Ok(Checked::new(config, report, start.elapsed().as_secs_f64()))
 }
 
 /// The place that the search has come to, and its speed since it was first asked.

@@ -11,7 +11,7 @@ use chorus_proof::Proofs;
 pub use chorus_proof::collect::Extent;
 use chorus_proof::collect::{Collector, Proof, steps};
 use chorus_proof::page;
-use chorus_proof::words::{coverage_words, litmus_words, score_words};
+use chorus_proof::words::{coverage_words, litmus_words, mutant_words, score_words};
 use chorus_protocol::registry::Protocol;
 
 use crate::activity::Activity;
@@ -26,6 +26,8 @@ pub struct Request<'a> {
     pub protocols: Vec<&'static dyn Protocol>,
     /// The amount of checking.
     pub extent: Extent,
+    /// The most mutants of each protocol that are tried.
+    pub mutants: usize,
     /// The directory of the page.
     pub out: &'a Path,
     /// Whether the data are printed as JSON.
@@ -44,11 +46,12 @@ pub fn run(request: &Request<'_>, session: &mut Session) -> Result<Verdict, Fail
             request.out.display()
         ))
     })?;
-    let steps = request.protocols.iter().map(|protocol| steps(session.registry, *protocol, request.extent)).sum();
+    let Request { extent, mutants, .. } = *request;
+    let steps = request.protocols.iter().map(|protocol| steps(session.registry, *protocol, extent, mutants)).sum();
     let activity = session.activity(Some(steps));
     let mut pages = None;
     for &protocol in &request.protocols {
-        let collector = Collector { registry: session.registry, protocol, extent: request.extent, progress: &activity };
+        let collector = Collector { registry: session.registry, protocol, extent, mutants, progress: &activity };
         all.proofs.push(prove(&collector, &activity, request.as_json, session)?);
         pages = Some(all.write(request.out).map_err(|error| Failure::bad_input(error.to_string()))?);
     }
@@ -88,9 +91,14 @@ fn prove(
     let verdict = random.verdict();
     say(&format!("  {} random steps: {verdict}{}", count(random.report.steps), coverage_words(&random)))?;
     let faults = collector.faults(&random);
-    let seconds = start.elapsed().as_secs_f64();
-    let proof = Proof { protocol, configurations, litmus, networks, random, faults, seconds };
-    say(&format!("  {}\n", score_words(&proof.score())))?;
+    let mut proof = Proof { protocol, configurations, litmus, networks, random, faults, mutants: None, seconds: 0.0 };
+    say(&format!("  {}", score_words(&proof.score())))?;
+    proof.mutants = collector.mutants(!proof.shows_violation());
+    if let Some(score) = &proof.mutants {
+        say(&format!("  {}", mutant_words(score)))?;
+    }
+    say("")?;
+    proof.seconds = start.elapsed().as_secs_f64();
     Ok(proof)
 }
 

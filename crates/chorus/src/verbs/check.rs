@@ -17,7 +17,7 @@ use chorus_verify::shape::Shape;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OUT};
+use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OUT, whole};
 use super::mutate::{mutated, repetition};
 use super::search::SearchArguments;
 use crate::failure::{Failure, Verdict};
@@ -40,7 +40,8 @@ Examples:
   chorus check mesi --networks                     how few virtual networks are free of deadlock
   chorus check smg --networks --states 1000000     the same, with a larger search
   chorus check --all                               every check of every protocol, as a page
-  chorus check --all gpu-vi tc-weak --quick        a bounded part of them, of two protocols";
+  chorus check --all gpu-vi tc-weak --quick        a bounded part of them, of two protocols
+  chorus check --all gpu-vi --mutants 200          with 200 mistakes made by machine; 0 for none";
 
 /// Arguments of `chorus check`.
 #[derive(Debug, Args)]
@@ -49,14 +50,18 @@ pub struct Arguments {
     /// Protocol to check. With `--all` there may be several; none means every protocol.
     #[arg(value_name = "PROTOCOL", required_unless_present = "all")]
     protocols: Vec<String>,
-    /// Run every check and write a page: configurations, litmus tests, virtual networks, random steps and seeded
-    /// faults.
+    /// Run every check and write a page: configurations, litmus tests, virtual networks, random steps, seeded faults
+    /// and a sample of mistakes made by machine.
     #[arg(long, conflicts_with_all = ["fault", "smoke", "config", "networks", "replay", "svg"])]
     #[arg(conflicts_with_all = ["states", "memory", "threads", "fingerprints", "no_symmetry"])]
     all: bool,
     /// With `--all`, run only a part of the checks that takes a minute or two.
     #[arg(long, requires = "all")]
     quick: bool,
+    /// With `--all`, number of mistakes made by machine that are tried in each protocol, as `chorus mutate` does. A
+    /// number above that of all mistakes means all, 0 means none. By default it is 60, with `--quick` 0.
+    #[arg(long, value_name = "N", value_parser = whole, requires = "all")]
+    mutants: Option<u64>,
     /// With `--all`, directory of the page; by default that of `chorus reproduce`.
     #[arg(long, value_name = "DIR", requires = "all")]
     out: Option<PathBuf>,
@@ -214,9 +219,12 @@ fn prove_all(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fa
         [] => session.registry.protocols().to_vec(),
         named => named.iter().map(|name| session.protocol(name)).collect::<Result<_, _>>()?,
     };
+    let extent = if arguments.quick { proof::Extent::Quick } else { proof::Extent::Full };
+    let most = |mutants| usize::try_from(mutants).unwrap_or(usize::MAX);
     let request = proof::Request {
         protocols,
-        extent: if arguments.quick { proof::Extent::Quick } else { proof::Extent::Full },
+        extent,
+        mutants: arguments.mutants.map_or(extent.mutants(), most),
         out: arguments.out.as_deref().unwrap_or(Path::new(OUT)),
         as_json: arguments.form.json,
     };
@@ -257,7 +265,7 @@ fn check_all(
         activity.begin(format!("{}: {}", configuration.name, configuration.description));
         let start = Instant::now();
         let report = check_with(protocol, fault, configuration, settings);
-        let checked = Checked { report, seconds: start.elapsed().as_secs_f64() };
+        let checked = Checked::new(configuration, report, start.elapsed().as_secs_f64());
         let (states, verdict) = (count(checked.report.states as u64), checked.verdict());
         activity.finish(&format!("{}: {verdict}, {states} states, {:.1} s", configuration.name, checked.seconds));
         let is_caught = fault.is_some() && matches!(checked.report.verdict, Finding::Violated(_));

@@ -1,12 +1,12 @@
 //! `chorus mutate`: makes small mistakes in a protocol by machine, and counts those that the checks find.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
+use chorus_proof::mutants::{self, mutant_json};
 use chorus_protocol::registry::Protocol;
 use chorus_registry::unknown;
-use chorus_verify::mutate::catalogue::{Mutant, mutants};
+use chorus_verify::mutate::catalogue::{self, Mutant};
 use chorus_verify::mutate::hunt::{Effort, Fate, Means};
 use chorus_verify::mutate::operators::Operator;
 use chorus_verify::mutate::score::{Score, Tried, sample, score};
@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     }
     let (start, activity) = (Instant::now(), session.activity(Some(mutants.len())));
     let watch = |tried: &Tried| activity.finish(&format!("{}: {}", tried.mutant.id, fate(&tried.fate)));
-    let threads = arguments.threads.map_or_else(cores, usize::from);
+    let threads = arguments.threads.map_or_else(mutants::cores, usize::from);
     let budget = arguments.budget.map(Duration::from_secs);
     let score = score(protocol, &mutants, effort(arguments), threads, budget, &watch);
     drop(activity);
@@ -87,10 +87,6 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         print(protocol, &score, seconds, session)?;
     }
     Ok(Verdict::Good)
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 fn effort(arguments: &Arguments) -> Effort {
@@ -116,7 +112,7 @@ fn chosen(arguments: &Arguments, protocol: &'static dyn Protocol, session: &Sess
     }
     let activity = session.activity(None);
     activity.begin(format!("{}: the cells of its table", protocol.name()));
-    let mut all = mutants(protocol);
+    let mut all = catalogue::mutants(protocol);
     drop(activity);
     if let Some(cell) = &arguments.cell {
         let place = |mutant: &Mutant| format!("{},{}", mutant.mutation.cell.state, mutant.mutation.cell.event);
@@ -209,55 +205,11 @@ fn print(protocol: &dyn Protocol, score: &Score, seconds: f64, session: &mut Ses
     }
 }
 
-fn mutant_json(protocol: &dyn Protocol, mutant: &Mutant) -> Value {
-    let cell = mutant.mutation.cell;
-    json!({
-        "id": mutant.id,
-        "role": cell.role.name(),
-        "device": cell.device,
-        "state": cell.state,
-        "event": cell.event,
-        "operator": mutant.mutation.operator.name(),
-        "sentence": mutant.sentence(protocol),
-    })
-}
-
 fn to_json(arguments: &Arguments, protocol: &dyn Protocol, score: &Score, seconds: f64) -> Value {
-    let tried = |tried: &Tried| {
-        let (verdict, by, rule) = match &tried.fate {
-            Fate::Found { by, rule } => ("found", Some(by.name()), Some(rule)),
-            Fate::Survived { .. } => ("survived", None, None),
-            Fate::Equivalent => ("equivalent", None, None),
-            Fate::NotReached => ("not reached", None, None),
-        };
-        let changed = match tried.fate {
-            Fate::Survived { explorations, bounded, in_torture } => {
-                json!({ "explorations": explorations, "bounded": bounded, "torture": in_torture })
-            }
-            Fate::Found { .. } | Fate::Equivalent | Fate::NotReached => Value::Null,
-        };
-        let mut value = mutant_json(protocol, &tried.mutant);
-        value["verdict"] = json!(verdict);
-        value["by"] = json!(by);
-        value["rule"] = json!(rule);
-        value["changed_in"] = changed;
-        value["seconds"] = json!(tried.time.as_secs_f64());
-        value
-    };
-    let by = Means::ALL.map(|means| (means.name().to_owned(), json!(score.found_by(means))));
-    json!({
-        "schema_version": JSON_SCHEMA_VERSION,
-        "protocol": protocol.name(),
-        "seed": arguments.seed,
-        "tried": score.tried.len(),
-        "found": score.found(),
-        "found_by": Value::Object(by.into_iter().collect()),
-        "survived": score.survivors().count(),
-        "equivalent": score.equivalent(),
-        "not_reached": score.not_reached(),
-        "left_out": score.left_out,
-        "score": score.share(),
-        "seconds": seconds,
-        "mutants": score.tried.iter().map(tried).collect::<Vec<_>>(),
-    })
+    let mut value = mutants::to_json(protocol, score);
+    value["schema_version"] = json!(JSON_SCHEMA_VERSION);
+    value["protocol"] = json!(protocol.name());
+    value["seed"] = json!(arguments.seed);
+    value["seconds"] = json!(seconds);
+    value
 }
