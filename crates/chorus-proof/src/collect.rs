@@ -2,21 +2,25 @@
 
 use std::time::Instant;
 
-use chorus_protocol::registry::{FaultSpec, MemoryModel, Protocol};
+use chorus_protocol::registry::{FaultSpec, MemoryModel, Protocol, Reach};
 use chorus_registry::Registry;
-use chorus_verify::check::{CheckConfig, check, configurations, quick_configurations};
+use chorus_verify::check::{CheckConfig, check, configurations, larger_configurations, quick_configurations};
 use chorus_verify::config::Stores;
 use chorus_verify::faults::{BriefLook, Catch, caught, look_briefly};
 use chorus_verify::litmus::{DISCRIMINATORS, LitmusResult, SuiteTest, run_litmus};
 use chorus_verify::mutate::score as mutate;
 use chorus_verify::networks::{Attempt, NetworkReport, default_settings, smallest, try_sharing};
 use chorus_verify::torture::{Settings, TortureCatch, caught_by_torture};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::checked::Checked;
 use crate::mutants::try_sample;
 use crate::steps::Steps;
 use crate::tortured::{Tortured, torture_one};
 use crate::words::{count, mutant_words, verdict};
+
+/// The discriminator that compares scopes.
+const CUMULATIVITY: &str = "ISA2+cta-gpu";
 
 /// The amount of checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +42,7 @@ impl Extent {
 
     fn configurations(self, protocol: &dyn Protocol) -> Vec<CheckConfig> {
         match self {
-            Extent::Full => configurations(protocol),
+            Extent::Full => [configurations(protocol), larger_configurations(protocol)].concat(),
             Extent::Quick => quick_configurations(protocol),
         }
     }
@@ -46,9 +50,24 @@ impl Extent {
     fn tests(self, registry: &Registry, protocol: &dyn Protocol) -> Vec<SuiteTest> {
         let mut tests = registry.litmus_tests_of(protocol);
         if self == Extent::Quick {
-            tests.retain(|test| DISCRIMINATORS.contains(&test.name()));
+            // In one module all scopes mean the same.
+            let is_told = |name: &str| name != CUMULATIVITY || protocol.reach() == Reach::AnyMachine;
+            tests.retain(|test| DISCRIMINATORS.contains(&test.name()) && is_told(test.name()));
         }
         tests
+    }
+
+    /// The kinds of core that litmus tests are run with. Cores with posted stores always take part. If the model
+    /// promises atomic writes, cores that wait for their stores take part too, because they must then see sequential
+    /// consistency.
+    fn cores(self, protocol: &dyn Protocol) -> &'static [Stores] {
+        match (self, protocol.model()) {
+            (Extent::Full, MemoryModel::WriteAtomicRc) => &[Stores::Posted, Stores::Blocking],
+            (Extent::Quick, _)
+            | (_, MemoryModel::Rcpc | MemoryModel::ScForDrf | MemoryModel::Ptx | MemoryModel::PerLocation) => {
+                &[Stores::Posted]
+            }
+        }
     }
 
     /// The number of steps that the random driver takes on the protocol without a fault.
@@ -73,15 +92,6 @@ impl Extent {
             Extent::Full => 2_000_000,
             Extent::Quick => 200_000,
         }
-    }
-}
-
-/// The kinds of core that litmus tests are run with. Cores with posted stores always take part. If the model promises
-/// atomic writes, cores that wait for their stores take part too, because they must then see sequential consistency.
-fn cores(protocol: &dyn Protocol) -> &'static [Stores] {
-    match protocol.model() {
-        MemoryModel::WriteAtomicRc => &[Stores::Posted, Stores::Blocking],
-        MemoryModel::Rcpc | MemoryModel::ScForDrf | MemoryModel::Ptx | MemoryModel::PerLocation => &[Stores::Posted],
     }
 }
 
@@ -121,12 +131,19 @@ pub struct FaultSearch {
     /// The fault that was seeded.
     pub spec: FaultSpec,
     /// The violation that the exhaustive driver found when it used every kind of check; none if the fault stayed
-    /// hidden.
+    /// hidden. [`Extent::Quick`] does not ask for faults that the random driver has found.
     pub caught: Option<Catch>,
     /// The violations that each kind of check found by itself; none for [`Extent::Quick`], which does not ask for them.
     pub alone: Option<BriefLook>,
     /// The violation that the random driver found by itself; none if the fault stayed hidden.
     pub by_random: Option<TortureCatch>,
+}
+
+impl FaultSearch {
+    /// Whether a driver found the fault that had to: the exhaustive driver, or either for [`Extent::Quick`].
+    pub fn is_caught(&self) -> bool {
+        self.caught.is_some() || (self.alone.is_none() && self.by_random.is_some())
+    }
 }
 
 /// The results of all checks of one protocol.
@@ -154,7 +171,7 @@ pub struct Proof {
 pub struct Score {
     /// Number of faults that the protocol declares.
     pub seeded: usize,
-    /// Number of faults that the exhaustive driver found.
+    /// Number of faults that were found: by the exhaustive driver, or for [`Extent::Quick`] by either.
     pub caught: usize,
     /// Number of faults that brief looks into configurations and programs found by themselves; none if that was not
     /// asked.
@@ -172,7 +189,7 @@ impl Proof {
             && self.litmus.tested.iter().all(|tested| tested.result.passed())
             && self.networks.is_declared_free()
             && self.random.passed()
-            && self.faults.iter().all(|fault| fault.caught.is_some())
+            && self.faults.iter().all(FaultSearch::is_caught)
     }
 
     /// Whether some run of the protocol without a mistake broke a rule.
@@ -198,7 +215,7 @@ impl Proof {
         };
         Score {
             seeded: self.faults.len(),
-            caught: counted(&|fault| fault.caught.is_some()),
+            caught: counted(&FaultSearch::is_caught),
             by_configuration: alone(&|look| look.by_configuration.is_some()),
             by_litmus: alone(&|look| look.by_litmus.is_some()),
             by_random: counted(&|fault| fault.by_random.is_some()),
@@ -208,7 +225,7 @@ impl Proof {
 
 /// The number of progress steps that the checks of a protocol and its `mutants` take.
 pub fn steps(registry: &Registry, protocol: &dyn Protocol, extent: Extent, mutants: usize) -> usize {
-    let tests = extent.tests(registry, protocol).len() * cores(protocol).len();
+    let tests = extent.tests(registry, protocol).len() * extent.cores(protocol).len();
     // One step is for the virtual networks, and one for the random driver.
     extent.configurations(protocol).len() + tests + 2 + protocol.faults().len() + usize::from(mutants > 0)
 }
@@ -255,7 +272,7 @@ impl Collector<'_> {
     pub fn litmus(&self) -> Litmus {
         let mut litmus = Litmus::default();
         let tests = self.extent.tests(self.registry, self.protocol);
-        for &stores in cores(self.protocol) {
+        for &stores in self.extent.cores(self.protocol) {
             for test in &tests {
                 let what = match stores {
                     Stores::Posted => format!("litmus test {}", test.name()),
@@ -308,22 +325,30 @@ impl Collector<'_> {
     pub fn faults(&self, random: &Tortured) -> Vec<FaultSearch> {
         let by_random = |index| caught_by_torture(self.protocol, index, self.extent.steps_per_fault());
         let search = |(index, spec): (u8, &FaultSpec)| {
-            let work = || FaultSearch {
-                spec: *spec,
-                caught: caught(self.protocol, index),
-                alone: (self.extent == Extent::Full).then(|| look_briefly(self.protocol, index)),
-                by_random: if random.report.passed() { by_random(index) } else { None },
+            let work = || {
+                let by_random = if random.report.passed() { by_random(index) } else { None };
+                // The quick part is content with the first driver that finds the fault.
+                let is_done = self.extent == Extent::Quick && by_random.is_some();
+                FaultSearch {
+                    spec: *spec,
+                    caught: if is_done { None } else { caught(self.protocol, index) },
+                    alone: (self.extent == Extent::Full).then(|| look_briefly(self.protocol, index)),
+                    by_random,
+                }
             };
-            let tell = |search: &FaultSearch| match &search.caught {
-                Some(catch) => {
+            let tell = |search: &FaultSearch| match (&search.caught, &search.by_random) {
+                (Some(catch), _) => {
                     let (kind, name) = catch.by.words();
                     format!("caught by {kind} {name}")
                 }
-                None => "not caught".to_owned(),
+                (None, Some(_)) => "caught by random steps".to_owned(),
+                (None, None) => "not caught".to_owned(),
             };
             self.step(&format!("fault {}", spec.name), work, tell).0
         };
-        (0..).zip(self.protocol.faults()).map(search).collect()
+        // Most searches end in states that are too few for several threads, so they are made side by side.
+        let faults: Vec<(u8, &FaultSpec)> = (0..).zip(self.protocol.faults()).collect();
+        faults.into_par_iter().map(search).collect()
     }
 
     /// Tries a sample of mutants, unless none are asked for. If a check shows a violation of the protocol itself, no

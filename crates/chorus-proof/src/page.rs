@@ -154,7 +154,7 @@ fn summary(all: &Proofs) -> String {
     format!(
         "<h2 id=\"summary\">Summary</h2>\n{body}<p class=\"soft\">Networks: the smallest number of virtual networks that is free of \
          deadlock, of those declared. Coverage: pairs of state and event that random steps met, of those that the exhaustive driver reaches. Mutation \
-         score: seeded faults that the exhaustive driver catches.</p>\n"
+         score: seeded faults that the exhaustive driver catches, or that either driver does in the bounded part.</p>\n"
     )
 }
 

@@ -233,7 +233,7 @@ fn faults(proof: &Proof, extent: Extent) -> String {
     headers.push(Cell::number("Random steps"));
     let rows: Vec<Vec<Cell>> = proof.faults.iter().map(fault_row).collect();
     let markup = table(Narrow::Cards, &headers, &rows);
-    let is_good = proof.faults.iter().all(|fault| fault.caught.is_some());
+    let is_good = proof.faults.iter().all(FaultSearch::is_caught);
     let table = fold(&score_words(&proof.score()), &markup, is_good);
     format!("<h3>Seeded faults</h3>\n{table}{}", drawing(proof))
 }
@@ -247,6 +247,7 @@ fn fault_row(fault: &FaultSearch) -> Vec<Cell> {
     let mut row = vec![Cell::text(fault.spec.name).with_remark(fault.spec.breaks)];
     match &fault.caught {
         Some(catch) => row.extend([Cell::text(by(catch)), Cell::classed("claim", shows_as(catch))]),
+        None if fault.is_caught() => row.extend([Cell::text("random steps"), Cell::text("")]),
         None => row.extend([Cell::classed("bad plain", "✗ nothing"), Cell::text("")]),
     }
     if let Some(look) = &fault.alone {

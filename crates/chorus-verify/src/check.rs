@@ -139,6 +139,13 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
         .concat()
 }
 
+/// The configurations that take minutes.
+pub fn larger_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    let devices =
+        if heterogeneous::applies(protocol) { heterogeneous::larger_configurations(protocol) } else { Vec::new() };
+    [devices, shape::larger_configurations(protocol)].concat()
+}
+
 /// The configurations that take a moment each.
 pub fn quick_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     if heterogeneous::applies(protocol) {
@@ -223,7 +230,8 @@ fn untimed_configurations(delivery: Delivery) -> Vec<CheckConfig> {
 
 /// The configuration of `protocol` called `name`. The name may also be the text of a [`Shape`].
 pub fn find_configuration(protocol: &dyn Protocol, name: &str) -> Option<CheckConfig> {
-    let known = configurations(protocol).into_iter().find(|config| config.name == name);
+    let mut known = configurations(protocol).into_iter().chain(larger_configurations(protocol));
+    let known = known.find(|config| config.name == name);
     known.or_else(|| name.parse::<Shape>().ok()?.configuration(protocol).ok())
 }
 

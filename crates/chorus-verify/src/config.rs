@@ -46,6 +46,17 @@ pub enum Evictions {
     Anytime,
 }
 
+/// The order in which messages of several senders reach a controller. Each sender's arrive in the order in which they
+/// were sent, unless the protocol does not need that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Messages of different senders arrive in any order.
+    BySender,
+    /// All messages of a virtual network wait in one queue, in the order in which they were sent. A message that its
+    /// receiver refuses holds up those behind it.
+    InTurn,
+}
+
 /// The contents of the caches at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -106,6 +117,8 @@ pub struct MachineConfig {
     pub start: Start,
     /// The place where programs end.
     pub ending: Ending,
+    /// The order in which messages of several senders reach a controller.
+    pub arrival: Arrival,
     /// The number of messages that may be in flight.
     pub networks: Networks,
     /// The parameters of the protocol, by key, that differ from their values for explorations.
@@ -147,6 +160,7 @@ impl MachineConfig {
             evictions: Evictions::Anytime,
             start: Start::ColdAndWarm,
             ending: Ending::AnyPrefix,
+            arrival: Arrival::BySender,
             networks: Networks::Unbounded,
             parameters: Vec::new(),
         }

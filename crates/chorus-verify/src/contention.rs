@@ -5,10 +5,10 @@
 
 use chorus_protocol::access::Scope;
 use chorus_protocol::address::Topology;
-use chorus_protocol::registry::{Protocol, Reach};
+use chorus_protocol::registry::{Counters, MemoryModel, Protocol, Reach};
 
 use crate::check::CheckConfig;
-use crate::config::{Evictions, MachineConfig, Start};
+use crate::config::{Arrival, Evictions, MachineConfig, Start};
 use crate::heterogeneous;
 use crate::scoped::{Choice, steps};
 use crate::words::Words;
@@ -39,9 +39,10 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     if heterogeneous::applies(protocol) {
         return of_devices();
     }
-    match protocol.reach() {
-        Reach::OneModule => of_one_module(),
-        Reach::AnyMachine => of_several_modules(),
+    match (protocol.reach(), protocol.counters()) {
+        (Reach::OneModule, Counters::None) => of_one_module(),
+        (Reach::OneModule, Counters::Synchronised) => of_leases(protocol.model()),
+        (Reach::AnyMachine, _) => of_several_modules(),
     }
 }
 
@@ -63,21 +64,65 @@ fn of_one_module() -> Vec<CheckConfig> {
     ]
 }
 
-fn of_several_modules() -> Vec<CheckConfig> {
-    let busy = [WeakLoad(X), WeakStore(X), Exchange(X, Scope::System)];
-    let patient = [WeakLoad(X), Load(X, Scope::System), WeakStore(X), Exchange(X, Scope::System)];
-    let config = |name, description, caches| CheckConfig {
+/// Machines of protocols that know time, which have several times as many states. Where a write waits for the end of a
+/// lease, two threads that load for ever could renew the lease for ever. It ends because requests wait in turn behind
+/// the write. Where writes do not wait, each write makes a timestamp greater, so threads that write for ever have states
+/// without end.
+fn of_leases(model: MemoryModel) -> Vec<CheckConfig> {
+    let (loads, store) = ([Load(X, Scope::Gpu)], [Store(X, Scope::Gpu)]);
+    let any = [loads[0], store[0], Exchange(X, Scope::Gpu)];
+    let fences: &[Choice] = &[Fence(Scope::Gpu)];
+    let config = |name, description, caches, threads| CheckConfig {
         name,
         description,
-        machine: machine(caches, &busy, &patient, Scope::System).on_modules([2, 1], 1, 0),
+        machine: MachineConfig { arrival: Arrival::InTurn, ..of_threads(caches, threads) },
+    };
+    let mut configurations = vec![
+        config(
+            "contention",
+            "2 threads load 1 word for ever, each beside a cache, and 1 beside a third one accesses it once",
+            [0, 1, 2],
+            [&[&loads], &[&loads], &[&any, fences]],
+        ),
+        config(
+            "contention-stores",
+            "2 threads beside 2 caches load and write 1 word for ever, and 1 beside one of them accesses it once",
+            [0, 1, 1],
+            [&[&loads], &[&store, fences], &[&any, fences]],
+        ),
+    ];
+    configurations.retain(|config| config.name == "contention" || model == MemoryModel::WriteAtomicRc);
+    configurations
+}
+
+fn of_several_modules() -> Vec<CheckConfig> {
+    let (load, store, exchange) = ([WeakLoad(X)], [WeakStore(X)], [Exchange(X, Scope::System)]);
+    let patient = [WeakLoad(X), Load(X, Scope::System), WeakStore(X), Exchange(X, Scope::System)];
+    let fences: &[Choice] = &[Fence(Scope::System)];
+    let config = |name, description, caches, busy: [&[Choice]; 2]| CheckConfig {
+        name,
+        description,
+        machine: of_threads(caches, [&[busy[0]], &[busy[1], fences], &[&patient, fences]]).on_modules([2, 1], 1, 0),
     };
     vec![
         config(
-            "contention",
-            "2 GPUs, a thread on each accesses 1 word for ever, and another one far from its home does so once",
-            [0, 1, 1],
+            "contention-loads",
+            "2 GPUs: a thread far from a word's home loads it for ever, one beside it writes, and another one accesses it once",
+            [1, 0, 1],
+            [&load, &store],
         ),
-        config("contention-home", "the same with the third thread beside the word's home", [0, 1, 0]),
+        config(
+            "contention-stores",
+            "2 GPUs: a thread beside a word's home loads it for ever, one far from it writes, and another one accesses it once",
+            [0, 1, 0],
+            [&load, &store],
+        ),
+        config(
+            "contention-atomics",
+            "2 GPUs: threads of both exchange a word for ever, and another one far from its home accesses it once",
+            [0, 1, 1],
+            [&exchange, &exchange],
+        ),
     ]
 }
 

@@ -175,6 +175,15 @@ pub fn table_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
 
 /// The configurations that a protocol is checked in, cheapest first.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    all_configurations(protocol).into_iter().filter(|config| !is_large(protocol, config)).collect()
+}
+
+/// The configurations that take longer.
+pub fn larger_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    all_configurations(protocol).into_iter().filter(|config| is_large(protocol, config)).collect()
+}
+
+fn all_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let devices = devices(protocol);
     let mut configurations = [quick_configurations(protocol), of_two_caches()].concat();
     let alike = devices.first() == devices.get(1);
@@ -182,12 +191,15 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     configurations.extend(of_three_caches());
     configurations.extend(of_options_where_some(protocol));
     configurations.extend(of_regions(protocol));
-    // A third level makes several times as many states.
-    configurations.retain(|config| !protocol.structure().has_l3() || !LARGEST.contains(&config.name));
     configurations
 }
 
-/// The configurations that protocols with an L3 leave out.
+/// Whether a configuration takes long. A third level makes several times as many states.
+fn is_large(protocol: &dyn Protocol, config: &CheckConfig) -> bool {
+    protocol.structure().has_l3() && LARGEST.contains(&config.name)
+}
+
+/// The configurations that take long under protocols with an L3.
 const LARGEST: [&str; 7] = ["cpu", "gpu", "words", "word", "lines-gpu", "in-flight-loads", "gpus"];
 
 /// The configurations with the other ways to serve ReqS, for protocols in which a device asks for sharing. Where CPU

@@ -20,7 +20,7 @@ use chorus_protocol::message::{Channel, memory};
 use chorus_protocol::registry::{Build, Counters, Delivery, Protocol};
 
 use self::deliver::Offer;
-use crate::config::{MachineConfig, ThreadSpec};
+use crate::config::{Arrival, MachineConfig, ThreadSpec};
 use crate::issue::{index_of, request, txn_of};
 use crate::mirror::Mirrors;
 use crate::networks::Networks;
@@ -435,7 +435,12 @@ impl ExploredMachine {
         let networks = u32::from(self.protocol.virtual_networks());
         while let Some(message) = self.nodes.all_messages().get(self.routes.len()) {
             let (src, dst) = (u32::from(message.src.0), u32::from(message.dst.0));
-            let key = |network: u32| (src * agents + dst) * (networks + 1) + network;
+            // Banks ask memory one after the other in any case.
+            let sender = |network: u32| match self.config.arrival {
+                Arrival::InTurn if network < networks => 0,
+                Arrival::BySender | Arrival::InTurn => src,
+            };
+            let key = |network: u32| (sender(network) * agents + dst) * (networks + 1) + network;
             let pool = |network: u8| u32::from(self.config.networks.pool(network));
             let in_order = self.protocol.delivery() == Delivery::InOrder;
             self.routes.push(match self.protocol.messages()[usize::from(message.kind.0)].channel {

@@ -300,6 +300,28 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
             "gpus=4,caches=4,atomics=0,fences=0,evictions=needed",
         ]
     };
+    of_texts(protocol, shapes)
+}
+
+/// Still larger machines, which take minutes.
+pub fn larger_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    let shapes: &[&str] = if heterogeneous::applies(protocol) {
+        &["caches=4,cpus=2,evictions=needed", "caches=3,cpus=1,words=2,atomics=0,evictions=needed"]
+    } else if protocol.reach() == Reach::OneModule {
+        &["caches=4,fences=0", "caches=3,words=2,fences=0", "caches=3,lines=2,atomics=0,fences=0"]
+    } else {
+        &[
+            "modules=4,caches=4,atomics=0,fences=0,evictions=needed",
+            "gpus=2,modules=2,caches=4,atomics=0,fences=0,evictions=needed",
+            "gpus=3,caches=3,fences=0",
+            "modules=3,caches=2,operations=2,atomics=0,evictions=needed",
+            "modules=2,banks=2,lines=2,atomics=0,operations=2,evictions=needed",
+        ]
+    };
+    of_texts(protocol, shapes)
+}
+
+fn of_texts(protocol: &dyn Protocol, shapes: &[&str]) -> Vec<CheckConfig> {
     let of = |text: &&str| text.parse::<Shape>().ok()?.configuration(protocol).ok();
     shapes.iter().filter_map(of).collect()
 }
@@ -342,6 +364,7 @@ mod tests {
         for protocol in PROTOCOLS {
             let machines = configurations(*protocol);
             assert!(!machines.is_empty(), "{}", protocol.name());
+            assert!(larger_configurations(*protocol).len() > 1, "{}", protocol.name());
             if protocol.reach() == Reach::AnyMachine {
                 assert_eq!(machines.len(), 4, "{}", protocol.name());
             }

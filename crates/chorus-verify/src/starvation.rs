@@ -7,7 +7,8 @@
 //! Strong fairness is asked of deliveries, of time and of the thread that waits: what is possible again and again
 //! happens at some time ([`crate::fairness`]). A message that its receiver refuses now and then is therefore taken
 //! before long, as it is in the simulator, where ports send what is ready longest. Nothing is asked of the other
-//! threads, and lines need not leave. Every state is visited by itself, without mirror images.
+//! threads, and lines need not leave. They issue nothing while three messages are in flight, so that the states are
+//! finite. Every state is visited by itself, without mirror images.
 
 use chorus_protocol::controller::Passage;
 use chorus_protocol::registry::Protocol;
@@ -72,6 +73,10 @@ pub(crate) fn starvation(machine: &ExploredMachine, state: &State) -> Violation 
     Violation::Starvation(own.map_or_else(|| format!("T{thread} cannot issue its operation"), str::to_owned))
 }
 
+/// The number of messages in flight at which threads that repeat issue nothing more. Messages that nobody answers, as
+/// write-backs to memory, could pile up without end otherwise.
+const MOST_IN_FLIGHT: usize = 3;
+
 /// The thread that does not repeat its operations.
 fn patient(config: &MachineConfig) -> usize {
     config.threads.iter().position(|thread| !thread.repeats).unwrap_or(0)
@@ -128,12 +133,23 @@ impl Waits {
             moves.find(&self.machine, &self.states[from as usize]);
             let mut edges = Vec::new();
             for action in moves.all() {
-                edges.extend(self.follow(from, action, &mut numbers)?);
+                if self.is_followed(from, action) {
+                    edges.extend(self.follow(from, action, &mut numbers)?);
+                }
             }
             self.transitions += edges.len() as u64;
             self.graph.push(edges);
         }
         Ok(())
+    }
+
+    /// Whether a move is tried. Threads that repeat do not begin anew while much is in flight.
+    fn is_followed(&self, from: u32, action: Action) -> bool {
+        let in_flight = || self.machine.network(&self.states[from as usize]).len();
+        match action {
+            Action::Issue { thread, .. } => usize::from(thread) == self.thread || in_flight() < MOST_IN_FLIGHT,
+            Action::Deliver { .. } | Action::Evict { .. } | Action::Time(_) => true,
+        }
     }
 
     /// Tries a move.

@@ -143,7 +143,7 @@ fn print_failures(proof: &Proof, session: &mut Session) -> Result<(), Failure> {
     if !proof.random.report.passed() {
         session.output.print(&format!("\n{}", proof.random.report.failure_text(proof.protocol)))?;
     }
-    for fault in proof.faults.iter().filter(|fault| fault.caught.is_none()) {
+    for fault in proof.faults.iter().filter(|fault| !fault.is_caught()) {
         session.output.line(&format!("\n{}: fault {} is not caught", proof.protocol.name(), fault.spec.name))?;
     }
     Ok(())

@@ -13,8 +13,8 @@ use crate::heterogeneous;
 pub enum Placement {
     /// Everything lies in one module, whichever GPU a thread names.
     OneModule,
-    /// Each work-group is in a module of its own. Lines lie in all modules in turn, the first in the last module, so
-    /// that the first write travels farthest.
+    /// Each work-group is in a module of its own, but four are in two modules. Lines lie in all modules in turn, the
+    /// first in the last module, so that the first write travels farthest.
     Apart,
     /// The work-groups of a GPU are beside private caches of one module. Lines lie on all GPUs in turn, the first on
     /// the last GPU.
@@ -164,12 +164,18 @@ impl Places {
         let groups = work_groups(program);
         let largest = groups.iter().map(Vec::len).max().unwrap_or(1).max(1) as u16;
         let used = groups.len().max(1) as u16;
-        let cache = |thread: &Thread| {
-            let gpu = groups.iter().position(|groups| groups.contains(&(thread.gpu, thread.cta))).unwrap_or(0);
-            let group = groups[gpu].iter().position(|&other| other == (thread.gpu, thread.cta)).unwrap_or(0);
-            gpu as u16 * largest + group as u16
+        let (gpms, beside) = match placement {
+            Placement::OneModule | Placement::Together | Placement::Devices(_) => (1, largest),
+            Placement::Apart | Placement::AtWriter | Placement::AtReader | Placement::Elsewhere => spread(largest),
         };
-        let mut caches: Vec<u16> = program.threads.iter().map(cache).collect();
+        let module_and_cache = |thread: &Thread| {
+            let gpu = groups.iter().position(|groups| groups.contains(&(thread.gpu, thread.cta))).unwrap_or(0) as u16;
+            let of_gpu = groups.get(usize::from(gpu)).map_or(&[][..], Vec::as_slice);
+            let group = of_gpu.iter().position(|&other| other == (thread.gpu, thread.cta)).unwrap_or(0) as u16;
+            let module = gpu * gpms + group % gpms;
+            (module, module * beside + group / gpms)
+        };
+        let (threads, mut caches): (Vec<u16>, Vec<u16>) = program.threads.iter().map(module_and_cache).unzip();
         if let Placement::Devices(devices) = placement {
             let all = groups.concat();
             let group = |thread: &Thread| all.iter().position(|&other| other == (thread.gpu, thread.cta)).unwrap_or(0);
@@ -177,9 +183,10 @@ impl Places {
         }
         let (modules, l1s) = match placement {
             Placement::OneModule | Placement::Devices(_) => ([1, 1], caches.iter().max().map_or(1, |cache| cache + 1)),
-            Placement::Together => ([used, 1], largest),
-            Placement::Apart | Placement::AtWriter | Placement::AtReader => ([used, largest], 1),
-            Placement::Elsewhere => ([used + 1, largest], 1),
+            Placement::Together | Placement::Apart | Placement::AtWriter | Placement::AtReader => {
+                ([used, gpms], beside)
+            }
+            Placement::Elsewhere => ([used + 1, gpms], beside),
         };
         let count = modules[0] * modules[1];
         let home = |(index, &line): (usize, &u8)| {
@@ -187,12 +194,12 @@ impl Places {
             match placement {
                 Placement::OneModule | Placement::Devices(_) => 0,
                 Placement::Apart | Placement::Together => in_turn,
-                Placement::AtWriter => first(program, &caches, line, writes).unwrap_or(in_turn),
+                Placement::AtWriter => first(program, &threads, line, writes).unwrap_or(in_turn),
                 Placement::AtReader => {
-                    first(program, &caches, line, |instruction, at| !writes(instruction, at) && uses(instruction, at))
+                    first(program, &threads, line, |instruction, at| !writes(instruction, at) && uses(instruction, at))
                         .unwrap_or(in_turn)
                 }
-                Placement::Elsewhere => used * largest + index as u16 % largest,
+                Placement::Elsewhere => used * gpms + index as u16 % gpms,
             }
         };
         let homes: Vec<u16> = lines_used(program).iter().enumerate().map(home).collect();
@@ -202,6 +209,13 @@ impl Places {
         };
         Places { modules, l1s, lines: homes.iter().enumerate().map(number).collect(), caches }
     }
+}
+
+/// The modules for so many work-groups of a GPU, and the work-groups of each module. Four modules have more states than
+/// can be searched, since a fence sends a message to every other module. Two of two work-groups each show as much: a
+/// reader beside one writer and far from the other.
+fn spread(groups: u16) -> (u16, u16) {
+    if groups > 3 { (groups.div_ceil(2), 2) } else { (groups, 1) }
 }
 
 /// The work-groups of each GPU, in the order of their threads.
@@ -259,6 +273,13 @@ mod tests {
         assert_eq!((together.modules, together.l1s, together.caches), ([2, 1], 2, vec![0, 1, 2]));
         let group = places("ISA2+cta-gpu", Placement::Apart);
         assert_eq!((group.modules, group.caches), ([1, 2], vec![0, 0, 1]));
+    }
+
+    #[test]
+    fn four_work_groups_lie_in_two_modules() {
+        let apart = places("IRIW+fences", Placement::Apart);
+        assert_eq!((apart.modules, apart.l1s, apart.caches), ([1, 2], 2, vec![0, 2, 1, 3]));
+        assert_eq!(places("IRIW+fences", Placement::AtWriter).lines, [0, 1]);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use chorus_protocol::registry::Protocol;
 use chorus_registry::unknown;
 use chorus_verify::chart::Chart;
 use chorus_verify::check::{
-    CheckConfig, Verdict as Finding, check_with, configurations, find_configuration, quick_configurations,
+    CheckConfig, Verdict as Finding, check_with, configurations, find_configuration, larger_configurations,
+    quick_configurations,
 };
 use chorus_verify::faults::{Catch, caught, find_fault};
 use chorus_verify::networks;
@@ -29,6 +30,7 @@ const EXAMPLES: &str = "\
 Examples:
   chorus check gpu-vi
   chorus check gpu-vi --smoke
+  chorus check gpu-vi --full                       larger machines, too: minutes
   chorus check gpu-vi --config lines
   chorus check hmg --machine caches=3,modules=3,operations=1    a machine of your own
   chorus check cpelide --config table-streams      the chiplet table with its L2s, kernels in two streams
@@ -75,6 +77,9 @@ pub struct Arguments {
     /// Check only the smallest configurations, which take a moment.
     #[arg(long)]
     smoke: bool,
+    /// Check larger machines as well, which take minutes.
+    #[arg(long, conflicts_with_all = ["smoke", "config", "machine", "fault", "all", "networks", "replay"])]
+    full: bool,
     /// Check only this configuration.
     #[arg(long, value_name = "NAME", conflicts_with = "smoke")]
     config: Option<String>,
@@ -137,6 +142,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         (Some(name), _) => vec![configuration(protocol, name)?],
         (None, Some(shape)) => vec![machine(protocol, shape)?],
         (None, None) if only_small => quick_configurations(protocol),
+        (None, None) if arguments.full => [configurations(protocol), larger_configurations(protocol)].concat(),
         (None, None) => configurations(protocol),
     };
     let checked = match &arguments.overnight {
@@ -286,6 +292,10 @@ fn search_overnight(
     arguments: &Arguments,
     session: &Session,
 ) -> Result<Checked, Failure> {
+    if configurations.iter().any(|configuration| configuration.machine.is_endless()) {
+        let message = "--overnight does not look for starvation\nhint: leave it out; this configuration takes seconds";
+        return Err(Failure::bad_input(message));
+    }
     let [configuration] = configurations else {
         let message = "--overnight searches one configuration\nhint: name it with --config or --machine";
         return Err(Failure::bad_input(message));
