@@ -6,14 +6,15 @@ use chorus_protocol::registry::{FaultSpec, MemoryModel, Protocol, Reach};
 use chorus_registry::Registry;
 use chorus_verify::check::{CheckConfig, check, configurations, larger_configurations, quick_configurations};
 use chorus_verify::config::Stores;
-use chorus_verify::faults::{BriefLook, Catch, caught, look_briefly};
+use chorus_verify::faults::BriefLook;
 use chorus_verify::litmus::{DISCRIMINATORS, LitmusResult, SuiteTest, run_litmus};
 use chorus_verify::mutate::score as mutate;
 use chorus_verify::networks::{Attempt, NetworkReport, default_settings, smallest, try_sharing};
-use chorus_verify::torture::{Settings, TortureCatch, caught_by_torture};
+use chorus_verify::torture::Settings;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::checked::Checked;
+use crate::faults::{FaultHunt, FaultSearch};
 use crate::mutants::try_sample;
 use crate::steps::Steps;
 use crate::tortured::{Tortured, torture_one};
@@ -40,7 +41,7 @@ impl Extent {
         }
     }
 
-    fn configurations(self, protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    pub(crate) fn configurations(self, protocol: &dyn Protocol) -> Vec<CheckConfig> {
         match self {
             Extent::Full => [configurations(protocol), larger_configurations(protocol)].concat(),
             Extent::Quick => quick_configurations(protocol),
@@ -90,7 +91,7 @@ impl Extent {
     pub fn steps_per_fault(self) -> u64 {
         match self {
             Extent::Full => 2_000_000,
-            Extent::Quick => 200_000,
+            Extent::Quick => 500_000,
         }
     }
 }
@@ -126,26 +127,6 @@ impl Litmus {
     }
 }
 
-/// A seeded fault and the checks that found it.
-pub struct FaultSearch {
-    /// The fault that was seeded.
-    pub spec: FaultSpec,
-    /// The violation that the exhaustive driver found when it used every kind of check; none if the fault stayed
-    /// hidden. [`Extent::Quick`] does not ask for faults that the random driver has found.
-    pub caught: Option<Catch>,
-    /// The violations that each kind of check found by itself; none for [`Extent::Quick`], which does not ask for them.
-    pub alone: Option<BriefLook>,
-    /// The violation that the random driver found by itself; none if the fault stayed hidden.
-    pub by_random: Option<TortureCatch>,
-}
-
-impl FaultSearch {
-    /// Whether a driver found the fault that had to: the exhaustive driver, or either for [`Extent::Quick`].
-    pub fn is_caught(&self) -> bool {
-        self.caught.is_some() || (self.alone.is_none() && self.by_random.is_some())
-    }
-}
-
 /// The results of all checks of one protocol.
 pub struct Proof {
     /// The protocol that was checked.
@@ -169,8 +150,10 @@ pub struct Proof {
 /// The number of seeded faults, and how many of them each kind of check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Score {
-    /// Number of faults that the protocol declares.
+    /// Number of faults that the protocol declares and that change something.
     pub seeded: usize,
+    /// Number of faults that change nothing under this protocol, though they do under others with the same controllers.
+    pub without_effect: usize,
     /// Number of faults that were found: by the exhaustive driver, or for [`Extent::Quick`] by either.
     pub caught: usize,
     /// Number of faults that brief looks into configurations and programs found by themselves; none if that was not
@@ -189,7 +172,7 @@ impl Proof {
             && self.litmus.tested.iter().all(|tested| tested.result.passed())
             && self.networks.is_declared_free()
             && self.random.passed()
-            && self.faults.iter().all(FaultSearch::is_caught)
+            && self.faults.iter().all(|fault| fault.is_caught() || fault.changes_nothing)
     }
 
     /// Whether some run of the protocol without a mistake broke a rule.
@@ -214,7 +197,8 @@ impl Proof {
             asked.then(|| counted(&|fault| fault.alone.as_ref().is_some_and(is_found)))
         };
         Score {
-            seeded: self.faults.len(),
+            seeded: counted(&|fault| !fault.changes_nothing),
+            without_effect: counted(&|fault| fault.changes_nothing),
             caught: counted(&FaultSearch::is_caught),
             by_configuration: alone(&|look| look.by_configuration.is_some()),
             by_litmus: alone(&|look| look.by_litmus.is_some()),
@@ -320,33 +304,16 @@ impl Collector<'_> {
         torture_one(self.protocol, None, &settings, self.progress)
     }
 
-    /// Searches for every seeded fault. The random driver takes part only if it passed the protocol without a fault:
-    /// otherwise it would blame the fault for a violation that is always there.
-    pub fn faults(&self, random: &Tortured) -> Vec<FaultSearch> {
-        let by_random = |index| caught_by_torture(self.protocol, index, self.extent.steps_per_fault());
+    /// Searches for every seeded fault. `configurations` are those without a fault. The random driver takes part only
+    /// if it passed the protocol without a fault: otherwise it would blame the fault for a violation that is always
+    /// there.
+    pub fn faults(&self, random: &Tortured, configurations: &[Checked]) -> Vec<FaultSearch> {
+        let plain = self.extent.configurations(self.protocol).into_iter().zip(configurations).collect();
+        let hunt = FaultHunt::new(self.protocol, self.extent, plain, random.report.passed());
         let search = |(index, spec): (u8, &FaultSpec)| {
-            let work = || {
-                let by_random = if random.report.passed() { by_random(index) } else { None };
-                // The quick part is content with the first driver that finds the fault.
-                let is_done = self.extent == Extent::Quick && by_random.is_some();
-                FaultSearch {
-                    spec: *spec,
-                    caught: if is_done { None } else { caught(self.protocol, index) },
-                    alone: (self.extent == Extent::Full).then(|| look_briefly(self.protocol, index)),
-                    by_random,
-                }
-            };
-            let tell = |search: &FaultSearch| match (&search.caught, &search.by_random) {
-                (Some(catch), _) => {
-                    let (kind, name) = catch.by.words();
-                    format!("caught by {kind} {name}")
-                }
-                (None, Some(_)) => "caught by random steps".to_owned(),
-                (None, None) => "not caught".to_owned(),
-            };
-            self.step(&format!("fault {}", spec.name), work, tell).0
+            self.step(&format!("fault {}", spec.name), || hunt.search(index, *spec), FaultSearch::words).0
         };
-        // Most searches end in states that are too few for several threads, so they are made side by side.
+        // Most searches have too few states for several threads, so they are made side by side.
         let faults: Vec<(u8, &FaultSpec)> = (0..).zip(self.protocol.faults()).collect();
         faults.into_par_iter().map(search).collect()
     }

@@ -7,7 +7,8 @@ use chorus_verify::litmus::Expectation;
 use serde_json::{Value, json};
 
 use crate::checked::Checked;
-use crate::collect::{FaultSearch, Proof, Tested};
+use crate::collect::{Proof, Tested};
+use crate::faults::FaultSearch;
 use crate::largest::largest;
 use crate::sections::paper_networks;
 use crate::words::verdict;
@@ -51,6 +52,7 @@ fn protocol(proof: &Proof) -> Value {
         "mutation": {
             "seeded": score.seeded,
             "caught": score.caught,
+            "without_effect": score.without_effect,
             "by_configurations_alone": score.by_configuration,
             "by_litmus_tests_alone": score.by_litmus,
             "by_random_steps_alone": score.by_random,
@@ -99,6 +101,7 @@ fn fault(fault: &FaultSearch) -> Value {
                 "replay": catch.replay().to_string(),
             })
         }),
+        "changes_nothing": fault.changes_nothing,
         "configuration_alone": look.and_then(|look| alone(&look.by_configuration)),
         "litmus_test_alone": look.and_then(|look| alone(&look.by_litmus)),
         "random_steps_alone": fault.by_random.as_ref().map(|catch| {

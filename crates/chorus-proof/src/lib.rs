@@ -20,6 +20,7 @@
 mod checked;
 pub mod collect;
 pub mod facts;
+pub mod faults;
 mod json;
 mod largest;
 mod mutant_tables;

@@ -11,7 +11,8 @@ use chorus_verify::networks::{Attempt, Sharing, describe, pool_count};
 use chorus_verify::torture::coverage::Cell as Pair;
 
 use crate::checked::Checked;
-use crate::collect::{Extent, FaultSearch, Proof, Tested};
+use crate::collect::{Extent, Proof, Tested};
+use crate::faults::FaultSearch;
 use crate::page::{share, verdict_cell};
 use crate::words::{count, litmus_words, score_words, verdict};
 use crate::{mutant_tables, networks};
@@ -233,7 +234,7 @@ fn faults(proof: &Proof, extent: Extent) -> String {
     headers.push(Cell::number("Random steps"));
     let rows: Vec<Vec<Cell>> = proof.faults.iter().map(fault_row).collect();
     let markup = table(Narrow::Cards, &headers, &rows);
-    let is_good = proof.faults.iter().all(FaultSearch::is_caught);
+    let is_good = proof.faults.iter().all(|fault| fault.is_caught() || fault.changes_nothing);
     let table = fold(&score_words(&proof.score()), &markup, is_good);
     format!("<h3>Seeded faults</h3>\n{table}{}", drawing(proof))
 }
@@ -247,6 +248,7 @@ fn fault_row(fault: &FaultSearch) -> Vec<Cell> {
     let mut row = vec![Cell::text(fault.spec.name).with_remark(fault.spec.breaks)];
     match &fault.caught {
         Some(catch) => row.extend([Cell::text(by(catch)), Cell::classed("claim", shows_as(catch))]),
+        None if fault.changes_nothing => row.extend([Cell::text("changes nothing here"), Cell::text("")]),
         None if fault.is_caught() => row.extend([Cell::text("random steps"), Cell::text("")]),
         None => row.extend([Cell::classed("bad plain", "✗ nothing"), Cell::text("")]),
     }

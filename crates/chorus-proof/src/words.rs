@@ -62,7 +62,11 @@ pub fn score_words(score: &Score) -> String {
         }
         _ => String::new(),
     };
-    format!("{caught} of {seeded} seeded faults caught; alone, {alone}{by_random} by random steps")
+    let idle = match score.without_effect {
+        0 => String::new(),
+        idle => format!("; {idle} change nothing here"),
+    };
+    format!("{caught} of {seeded} seeded faults caught; alone, {alone}{by_random} by random steps{idle}")
 }
 
 /// A share as a percentage; a dash if there is nothing to share.

@@ -181,7 +181,7 @@ fn places(protocol: &dyn Protocol) -> [Vec<Place>; 3] {
 /// The programs made for faults that are run on a protocol.
 pub fn programs_of(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     match protocol.reach() {
-        _ if heterogeneous::applies(protocol) => heterogeneous::programs(),
+        _ if heterogeneous::applies(protocol) => heterogeneous::programs(protocol),
         Reach::OneModule => programs(),
         Reach::AnyMachine => scoped::programs(),
     }

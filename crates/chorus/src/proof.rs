@@ -90,7 +90,7 @@ fn prove(
     let random = collector.random();
     let verdict = random.verdict();
     say(&format!("  {} random steps: {verdict}{}", count(random.report.steps), coverage_words(&random)))?;
-    let faults = collector.faults(&random);
+    let faults = collector.faults(&random, &configurations);
     let mut proof = Proof { protocol, configurations, litmus, networks, random, faults, mutants: None, seconds: 0.0 };
     say(&format!("  {}", score_words(&proof.score())))?;
     proof.mutants = collector.mutants(!proof.shows_violation());
@@ -143,7 +143,7 @@ fn print_failures(proof: &Proof, session: &mut Session) -> Result<(), Failure> {
     if !proof.random.report.passed() {
         session.output.print(&format!("\n{}", proof.random.report.failure_text(proof.protocol)))?;
     }
-    for fault in proof.faults.iter().filter(|fault| !fault.is_caught()) {
+    for fault in proof.faults.iter().filter(|fault| !fault.is_caught() && !fault.changes_nothing) {
         session.output.line(&format!("\n{}: fault {} is not caught", proof.protocol.name(), fault.spec.name))?;
     }
     Ok(())

@@ -2,11 +2,13 @@
 //!
 //! They have more operations than threads can choose freely.
 
-use super::{Choice, Thread, X, X1, Y, Z, config, machine};
+use super::{Choice, Thread, X, X1, Y, Z, config, devices, machine};
 use crate::check::CheckConfig;
 use crate::config::{Evictions, MachineConfig, one_set};
+use crate::names::interned;
 
 use chorus_protocol::access::Scope::System;
+use chorus_protocol::registry::Protocol;
 
 use Choice::{Acquire, Exchange, Fence, Release, WeakLoad, WeakStore};
 
@@ -25,9 +27,31 @@ const SECOND_READER: &[&[Choice]] = &[&[WeakLoad(X1)], &[WeakStore(X)], &[Acquir
 /// A name or a description.
 type Text = &'static str;
 
-/// Programs made for faults of these protocols. They have more operations than threads can choose freely, and lines
-/// leave private caches at any time.
-pub fn programs() -> Vec<CheckConfig> {
+/// Programs made for faults of a protocol. Where there are compute units of two kinds, programs of a CPU core and a
+/// compute unit are also run with a unit of the second kind.
+pub fn programs(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    let mut programs = all_programs();
+    if devices(protocol).len() > 2 {
+        let of_two_devices = programs.iter().filter(|config| config.machine.topology.cpus == 1);
+        let second: Vec<CheckConfig> = of_two_devices.filter_map(beside_second_kind).collect();
+        programs.extend(second);
+    }
+    programs
+}
+
+/// The program with everything beside the second compute unit that was beside the first; none if both take part.
+fn beside_second_kind(config: &CheckConfig) -> Option<CheckConfig> {
+    let mut machine = config.machine.clone();
+    if machine.topology.l1s > 2 {
+        return None;
+    }
+    machine.topology.l1s = 3;
+    machine.threads.iter_mut().filter(|thread| thread.cache == 1).for_each(|thread| thread.cache = 2);
+    Some(CheckConfig { name: interned(format!("{}-second", config.name)), machine, ..*config })
+}
+
+/// Programs that have more operations than threads can choose freely. Lines leave private caches at any time.
+fn all_programs() -> Vec<CheckConfig> {
     let program = |name: Text, description: Text, cpus: u16, threads: &[Thread<'_>]| {
         let room = MachineConfig { l1: one_set(3, 3), l2: one_set(3, 3), ..machine(cpus, threads) };
         config(name, description, MachineConfig { evictions: Evictions::PrivateAnytime, ..room })
