@@ -18,15 +18,22 @@ pub(crate) fn examine(
     state: &State,
     number: u32,
 ) -> Result<(), Violation> {
-    promised.check(machine, state)?;
-    if !machine.idle(state) {
+    examine_copies(machine, promised, state)?;
+    // A thread that repeats its operations forgets them, so no program can be judged.
+    if !machine.idle(state) || machine.config().is_endless() {
         return Ok(());
     }
-    if settled(machine, state)? {
-        clean(machine, state)?;
-    }
-    // A thread that repeats its operations forgets them, so no program can be judged.
-    if machine.config().is_endless() { Ok(()) } else { judge.verdict(machine, state, number) }
+    judge.verdict(machine, state, number)
+}
+
+/// Checks the protocol's promises, and that nothing is left over where everything is answered.
+pub(crate) fn examine_copies(
+    machine: &mut ExploredMachine,
+    promised: Promised,
+    state: &State,
+) -> Result<(), Violation> {
+    promised.check(machine, state)?;
+    if machine.idle(state) && settled(machine, state)? { clean(machine, state) } else { Ok(()) }
 }
 
 /// Whether passing time changes nothing any more.

@@ -17,6 +17,7 @@ use crate::chart::Chart;
 use crate::check::Verdict;
 use crate::circle::way_to;
 use crate::config::MachineConfig;
+use crate::examine::examine_copies;
 use crate::expand::Moves;
 use crate::explore::Failure;
 use crate::fairness::{Edge, Fairness, Task, TaskGraph};
@@ -166,7 +167,7 @@ impl Waits {
         let new = self.states.len() as u32;
         let to = *numbers.entry(next.clone()).or_insert(new);
         if to == new {
-            self.promised.check(&self.machine, &next).map_err(wrong)?;
+            examine_copies(&mut self.machine, self.promised, &next).map_err(wrong)?;
             self.states.push(next);
             self.depths.push(self.depths[from as usize] + 1);
             self.parents.push(Some((from, action)));
