@@ -100,7 +100,7 @@ struct Waits {
 /// Why a search stopped before its end.
 enum Stop {
     Bound(Bound),
-    Wrong(Failure),
+    Wrong(Box<Failure>),
 }
 
 impl Waits {
@@ -119,7 +119,7 @@ impl Waits {
 
     fn explore(&mut self, settings: &Settings) -> Result<(), Stop> {
         let wrong = |violation| Failure { violation, state: 0, last: Vec::new(), circle: Vec::new() };
-        self.machine.complete().map_err(|violation| Stop::Wrong(wrong(violation)))?;
+        self.machine.complete().map_err(|violation| Stop::Wrong(Box::new(wrong(violation))))?;
         let mut numbers: FastMap<State, u32> = FastMap::default();
         numbers.insert(self.states[0].clone(), 0);
         let (byte_limit, mut moves) = (settings.byte_limit(), Moves::default());
@@ -155,7 +155,9 @@ impl Waits {
 
     /// Tries a move.
     fn follow(&mut self, from: u32, action: Action, numbers: &mut FastMap<State, u32>) -> Result<Option<Edge>, Stop> {
-        let wrong = |violation| Stop::Wrong(Failure { violation, state: from, last: vec![action], circle: Vec::new() });
+        let wrong = |violation| {
+            Stop::Wrong(Box::new(Failure { violation, state: from, last: vec![action], circle: Vec::new() }))
+        };
         let task = self.task(action, &self.states[from as usize]);
         let mut next = self.states[from as usize].clone();
         if !self.machine.apply(action, &mut next).map_err(wrong)? {
