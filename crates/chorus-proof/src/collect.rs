@@ -58,19 +58,6 @@ impl Extent {
         tests
     }
 
-    /// The kinds of core that litmus tests are run with. Cores with posted stores always take part. If the model
-    /// promises atomic writes, cores that wait for their stores take part too, because they must then see sequential
-    /// consistency.
-    fn cores(self, protocol: &dyn Protocol) -> &'static [Stores] {
-        match (self, protocol.model()) {
-            (Extent::Full, MemoryModel::WriteAtomicRc) => &[Stores::Posted, Stores::Blocking],
-            (Extent::Quick, _)
-            | (_, MemoryModel::Rcpc | MemoryModel::ScForDrf | MemoryModel::Ptx | MemoryModel::PerLocation) => {
-                &[Stores::Posted]
-            }
-        }
-    }
-
     /// The number of steps that the random driver takes on the protocol without a fault.
     fn steps(self) -> u64 {
         match self {
@@ -93,6 +80,15 @@ impl Extent {
             Extent::Full => 2_000_000,
             Extent::Quick => 500_000,
         }
+    }
+}
+
+/// The kinds of core that litmus tests are run with. Cores with posted stores always take part. If the model promises
+/// atomic writes, cores that wait for their stores take part too, because they must then see sequential consistency.
+fn cores(protocol: &dyn Protocol) -> &'static [Stores] {
+    match protocol.model() {
+        MemoryModel::WriteAtomicRc => &[Stores::Posted, Stores::Blocking],
+        MemoryModel::Rcpc | MemoryModel::ScForDrf | MemoryModel::Ptx | MemoryModel::PerLocation => &[Stores::Posted],
     }
 }
 
@@ -209,7 +205,7 @@ impl Proof {
 
 /// The number of progress steps that the checks of a protocol and its `mutants` take.
 pub fn steps(registry: &Registry, protocol: &dyn Protocol, extent: Extent, mutants: usize) -> usize {
-    let tests = extent.tests(registry, protocol).len() * extent.cores(protocol).len();
+    let tests = extent.tests(registry, protocol).len() * cores(protocol).len();
     // One step is for the virtual networks, and one for the random driver.
     extent.configurations(protocol).len() + tests + 2 + protocol.faults().len() + usize::from(mutants > 0)
 }
@@ -256,7 +252,7 @@ impl Collector<'_> {
     pub fn litmus(&self) -> Litmus {
         let mut litmus = Litmus::default();
         let tests = self.extent.tests(self.registry, self.protocol);
-        for &stores in self.extent.cores(self.protocol) {
+        for &stores in cores(self.protocol) {
             for test in &tests {
                 let what = match stores {
                     Stores::Posted => format!("litmus test {}", test.name()),

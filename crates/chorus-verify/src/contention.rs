@@ -66,8 +66,8 @@ fn of_one_module() -> Vec<CheckConfig> {
 
 /// Machines of protocols that know time, which have several times as many states. Where a write waits for the end of a
 /// lease, two threads that load for ever could renew the lease for ever. It ends because requests wait in turn behind
-/// the write. Where writes do not wait, each write makes a timestamp greater, so threads that write for ever have states
-/// without end.
+/// the write. Where writes do not wait, each write makes a timestamp greater. Threads that write for ever would have
+/// states without end there.
 fn of_leases(model: MemoryModel) -> Vec<CheckConfig> {
     let (loads, store) = ([Load(X, Scope::Gpu)], [Store(X, Scope::Gpu)]);
     let any = [loads[0], store[0], Exchange(X, Scope::Gpu)];

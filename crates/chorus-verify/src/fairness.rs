@@ -16,9 +16,9 @@ use crate::state::State;
 /// The tasks that a circle must not leave out for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fairness {
-    /// Those that are possible in every state of the circle.
+    /// A circle must do the tasks that are possible in all of its states.
     Weak,
-    /// Those that are possible in some state of the circle.
+    /// A circle must do the tasks that are possible in one of its states.
     Strong,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Task {
     Arrival(u32, u32),
     /// A thread issues its next operation.
     Issue(u8),
-    /// Time passes.
+    /// A tick passes, everywhere at once.
     Time,
 }
 
@@ -46,7 +46,7 @@ impl Task {
 pub(crate) struct Edge {
     /// The state that the move leads to; none if it leads out of the graph.
     pub to: Option<u32>,
-    /// The move.
+    /// The move that leads there.
     pub action: Action,
     /// The task that the move does, if fairness is asked of it.
     pub task: Option<Task>,

@@ -8,8 +8,9 @@
 //! - [`explore`] visits every [`state`] once ([`state_set`]), as far as [`settings`] allow, and checks [`invariants`];
 //!   [`violation`] names broken rules. States that are mirror images of each other under the permutations that
 //!   [`symmetry`] finds count once. [`scaling`] measures that.
-//!   When all states are known, `progress` asks whether every run comes to rest, and `circle` finds one that does not.
-//!   [`starvation`] finds runs in which a thread waits for ever while others go on. `fairness` says which circles count.
+//!   When all states are known, `progress` asks whether every run comes to rest; `circle` finds one that does not.
+//!   [`starvation`] finds runs in which a thread waits for ever while others go on. `fairness` says which circles
+//!   count.
 //!   [`overnight`] searches beyond memory, and goes on after it was stopped.
 //! - [`judge`] asks the memory model which outcomes are allowed; [`litmus`] runs litmus tests and compares.
 //! - [`check`] has the configurations that every protocol is checked in, [`scoped`] those of several GPUs and modules,

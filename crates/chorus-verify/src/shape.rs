@@ -282,8 +282,8 @@ fn counted(number: u8, things: &str) -> String {
 }
 
 /// Larger and other machines than the rest of a protocol's configurations have. There is one for each kind that the
-/// protocol can have: four private caches, three modules of a GPU, two banks of a module, three threads of a module,
-/// and four GPUs.
+/// protocol can have: four private caches, three and four modules of a GPU, two banks of a module, three threads of a
+/// module, two GPUs of two modules with a thread in each, and four GPUs.
 pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let shapes: &[&str] = if heterogeneous::applies(protocol) {
         &["caches=4,cpus=2,atomics=0,evictions=private"]
@@ -295,6 +295,8 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     } else {
         &[
             "modules=3,caches=3,fences=0",
+            "modules=4,caches=4,atomics=0,fences=0,evictions=needed",
+            "gpus=2,modules=2,caches=4,atomics=0,fences=0,evictions=needed",
             "modules=2,banks=2,lines=2,atomics=0,fences=0",
             "modules=2,caches=6,threads=5,atomics=0,fences=0,evictions=needed",
             "gpus=4,caches=4,atomics=0,fences=0,evictions=needed",
@@ -303,17 +305,22 @@ pub fn configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     of_texts(protocol, shapes)
 }
 
-/// Still larger machines, which take minutes.
+/// Still larger machines, which together take a minute or several.
 pub fn larger_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     let shapes: &[&str] = if heterogeneous::applies(protocol) {
-        &["caches=4,cpus=2,evictions=needed", "caches=3,cpus=1,words=2,atomics=0,evictions=needed"]
+        &[
+            "caches=4,cpus=2,evictions=needed",
+            "caches=3,cpus=1,words=2,atomics=0,evictions=needed",
+            "caches=3,cpus=1,operations=2,atomics=0,fences=0,evictions=needed",
+        ]
     } else if protocol.reach() == Reach::OneModule {
         &["caches=4,fences=0", "caches=3,words=2,fences=0", "caches=3,lines=2,atomics=0,fences=0"]
     } else {
         &[
-            "modules=4,caches=4,atomics=0,fences=0,evictions=needed",
-            "gpus=2,modules=2,caches=4,atomics=0,fences=0,evictions=needed",
+            "modules=4,caches=4,fences=0",
             "gpus=3,caches=3,fences=0",
+            "gpus=2,modules=2,caches=3,operations=2,atomics=0,fences=0,evictions=needed",
+            "modules=3,caches=3,operations=2,atomics=0,fences=0,evictions=needed",
             "modules=3,caches=2,operations=2,atomics=0,evictions=needed",
             "modules=2,banks=2,lines=2,atomics=0,operations=2,evictions=needed",
         ]
@@ -366,7 +373,7 @@ mod tests {
             assert!(!machines.is_empty(), "{}", protocol.name());
             assert!(larger_configurations(*protocol).len() > 1, "{}", protocol.name());
             if protocol.reach() == Reach::AnyMachine {
-                assert_eq!(machines.len(), 4, "{}", protocol.name());
+                assert_eq!(machines.len(), 6, "{}", protocol.name());
             }
         }
     }

@@ -153,7 +153,7 @@ impl Waits {
         }
     }
 
-    /// Tries a move.
+    /// Tries a move, and adds the state that it leads to.
     fn follow(&mut self, from: u32, action: Action, numbers: &mut FastMap<State, u32>) -> Result<Option<Edge>, Stop> {
         let wrong = |violation| {
             Stop::Wrong(Box::new(Failure { violation, state: from, last: vec![action], circle: Vec::new() }))

@@ -45,8 +45,8 @@ fn no_thread_starves_under_a_protocol_of_each_kind() {
     }
 }
 
-/// TC paper, section 3.1: controllers serve requests in order, so that a load which would renew a lease waits behind the
-/// write that waits for its end. The protocol needs that.
+/// TC paper, section 3.1: controllers serve requests in order, so that a load which would renew a lease waits behind
+/// the write that waits for its end. The protocol needs that.
 #[test]
 fn a_write_starves_under_tc_strong_where_loads_pass_it() {
     let [config, ..] = &configurations(protocol("tc-strong"))[..] else { panic!("there are configurations") };

@@ -292,14 +292,14 @@ fn search_overnight(
     arguments: &Arguments,
     session: &Session,
 ) -> Result<Checked, Failure> {
-    if configurations.iter().any(|configuration| configuration.machine.is_endless()) {
-        let message = "--overnight does not look for starvation\nhint: leave it out; this configuration takes seconds";
-        return Err(Failure::bad_input(message));
-    }
     let [configuration] = configurations else {
         let message = "--overnight searches one configuration\nhint: name it with --config or --machine";
         return Err(Failure::bad_input(message));
     };
+    if configuration.machine.is_endless() {
+        let message = "--overnight does not look for starvation\nhint: leave it out; this configuration takes seconds";
+        return Err(Failure::bad_input(message));
+    }
     let directory = directory.clone().unwrap_or_else(|| overnight::default_directory(protocol, configuration));
     let settings = arguments.search.settings(chorus_verify::overnight::STATE_LIMIT);
     overnight::check(protocol, fault, configuration, &settings, &directory, session)

@@ -36,7 +36,8 @@ fn everything_about_a_protocol_goes_into_a_page_and_its_data() {
     assert_eq!(protocol["mutation"]["seeded"], protocol["mutation"]["caught"]);
     assert_eq!(protocol["networks"]["paper"], 2);
     let tests = protocol["litmus"].as_array().expect("a list");
-    assert!(["posted", "blocking"].iter().all(|core| tests.iter().filter(|test| test["core"] == *core).count() == 9));
+    // Eight of the nine tests that tell protocols apart: one compares scopes, which all mean the same in one module.
+    assert!(["posted", "blocking"].iter().all(|core| tests.iter().filter(|test| test["core"] == *core).count() == 8));
     check_machines(protocol);
     assert!(protocol["mutants"]["tried"].as_u64().is_some_and(|tried| (1..=3).contains(&tried)));
     let left: Vec<_> = fs::read_dir(&out).expect("a directory").collect();
