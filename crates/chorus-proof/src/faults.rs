@@ -72,7 +72,7 @@ impl<'a> FaultHunt<'a> {
     /// Looks for a fault.
     pub fn search(&self, index: u8, spec: FaultSpec) -> FaultSearch {
         let random = self.random.as_ref().map(|_| torture(self.protocol, Some(index), &settings(self.extent)));
-        let by_random = random.as_ref().and_then(|report| catch(spec, report));
+        let by_random = random.as_ref().and_then(|report| report.catch(spec));
         let is_full = self.extent == Extent::Full;
         let caught = || caught(self.protocol, index);
         let changes_nothing = || self.changes_nothing(index, random.as_ref());
@@ -103,9 +103,4 @@ impl<'a> FaultHunt<'a> {
 
 fn settings(extent: Extent) -> Settings {
     Settings { steps: extent.steps_per_fault(), shrinks: false, ..Settings::default() }
-}
-
-fn catch(spec: FaultSpec, report: &TortureReport) -> Option<TortureCatch> {
-    let failure = report.failure.as_ref()?;
-    Some(TortureCatch { fault: spec, steps: report.steps, episode: failure.episode, problem: failure.problem.clone() })
 }

@@ -7,8 +7,8 @@
 //! Strong fairness is asked of deliveries, of time and of the thread that waits: what is possible again and again
 //! happens at some time ([`crate::fairness`]). A message that its receiver refuses now and then is therefore taken
 //! before long, as it is in the simulator, where ports send what is ready longest. Nothing is asked of the other
-//! threads, and lines need not leave. They issue nothing while three messages are in flight, so that the states are
-//! finite. Every state is visited by itself, without mirror images.
+//! threads, and lines need not leave. The other threads issue nothing while three messages are in flight, so that the
+//! states are finite. Every state is visited by itself, without mirror images.
 
 use chorus_protocol::controller::Passage;
 use chorus_protocol::registry::Protocol;

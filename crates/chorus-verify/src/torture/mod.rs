@@ -97,6 +97,12 @@ pub struct TortureReport {
 }
 
 impl TortureReport {
+    /// The failure as the catch of the fault that was seeded.
+    pub fn catch(&self, fault: FaultSpec) -> Option<TortureCatch> {
+        let TortureFailure { episode, problem, .. } = self.failure.as_ref()?;
+        Some(TortureCatch { fault, steps: self.steps, episode: *episode, problem: problem.clone() })
+    }
+
     /// Whether no episode failed.
     pub fn passed(&self) -> bool {
         self.failure.is_none()
@@ -193,7 +199,5 @@ pub struct TortureCatch {
 pub fn caught_by_torture(protocol: &'static dyn Protocol, fault: u8, steps: u64) -> Option<TortureCatch> {
     let spec = *protocol.faults().get(usize::from(fault))?;
     let settings = Settings { steps, shrinks: false, ..Settings::default() };
-    let report = torture(protocol, Some(fault), &settings);
-    let TortureFailure { episode, problem, .. } = report.failure?;
-    Some(TortureCatch { fault: spec, steps: report.steps, episode, problem })
+    torture(protocol, Some(fault), &settings).catch(spec)
 }
