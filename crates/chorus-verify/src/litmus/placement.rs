@@ -4,6 +4,7 @@
 //! and the homes of lines are placed in several ways.
 
 use chorus_litmus::test::{Instruction, LocationId, Program, Thread};
+use chorus_protocol::access::Order;
 use chorus_protocol::registry::{Protocol, Reach};
 
 use crate::heterogeneous;
@@ -13,13 +14,15 @@ use crate::heterogeneous;
 pub enum Placement {
     /// Everything lies in one module, whichever GPU a thread names.
     OneModule,
-    /// Each work-group is in a module of its own, but four are in two modules. Lines lie in all modules in turn, the
-    /// first in the last module, so that the first write travels farthest.
+    /// Each work-group is in a module of its own. Where that is too much to search, two neighbours in the program share
+    /// a module. Lines lie in all modules in turn, the first in the last module, so that the first write travels
+    /// farthest.
     Apart,
     /// The work-groups of a GPU are beside private caches of one module. Lines lie on all GPUs in turn, the first on
     /// the last GPU.
     Together,
-    /// Work-groups are apart, and each line lies in the memory of the first module that writes it.
+    /// Work-groups are apart, and each line lies in the memory of the first module that writes it. Where work-groups
+    /// must share two modules, they take turns, so that other ones are neighbours.
     AtWriter,
     /// Work-groups are apart, and each line lies in the memory of the first module that only reads it.
     AtReader,
@@ -164,16 +167,22 @@ impl Places {
         let groups = work_groups(program);
         let largest = groups.iter().map(Vec::len).max().unwrap_or(1).max(1) as u16;
         let used = groups.len().max(1) as u16;
+        let in_turn = placement == Placement::AtWriter;
         let (gpms, beside) = match placement {
             Placement::OneModule | Placement::Together | Placement::Devices(_) => (1, largest),
-            Placement::Apart | Placement::AtWriter | Placement::AtReader | Placement::Elsewhere => spread(largest),
+            Placement::Apart => spread(largest, traffic(program) <= MOST_TRAFFIC),
+            Placement::AtWriter | Placement::AtReader | Placement::Elsewhere => {
+                spread(largest, orderings(program) <= MOST_ORDERINGS)
+            }
         };
         let module_and_cache = |thread: &Thread| {
             let gpu = groups.iter().position(|groups| groups.contains(&(thread.gpu, thread.cta))).unwrap_or(0) as u16;
             let of_gpu = groups.get(usize::from(gpu)).map_or(&[][..], Vec::as_slice);
             let group = of_gpu.iter().position(|&other| other == (thread.gpu, thread.cta)).unwrap_or(0) as u16;
-            let module = gpu * gpms + group % gpms;
-            (module, module * beside + group / gpms)
+            let (of_gpu, of_module) =
+                if in_turn { (group % gpms, group / gpms) } else { (group / beside, group % beside) };
+            let module = gpu * gpms + of_gpu;
+            (module, module * beside + of_module)
         };
         let (threads, mut caches): (Vec<u16>, Vec<u16>) = program.threads.iter().map(module_and_cache).unzip();
         if let Placement::Devices(devices) = placement {
@@ -190,14 +199,14 @@ impl Places {
         };
         let count = modules[0] * modules[1];
         let home = |(index, &line): (usize, &u8)| {
-            let in_turn = count - 1 - index as u16 % count;
+            let any = count - 1 - index as u16 % count;
             match placement {
                 Placement::OneModule | Placement::Devices(_) => 0,
-                Placement::Apart | Placement::Together => in_turn,
-                Placement::AtWriter => first(program, &threads, line, writes).unwrap_or(in_turn),
+                Placement::Apart | Placement::Together => any,
+                Placement::AtWriter => first(program, &threads, line, writes).unwrap_or(any),
                 Placement::AtReader => {
                     first(program, &threads, line, |instruction, at| !writes(instruction, at) && uses(instruction, at))
-                        .unwrap_or(in_turn)
+                        .unwrap_or(any)
                 }
                 Placement::Elsewhere => used * gpms + index as u16 % gpms,
             }
@@ -211,11 +220,41 @@ impl Places {
     }
 }
 
-/// The modules for so many work-groups of a GPU, and the work-groups of each module. Four modules have more states than
-/// can be searched, since a fence sends a message to every other module. Two of two work-groups each show as much: a
-/// reader beside one writer and far from the other.
-fn spread(groups: u16) -> (u16, u16) {
-    if groups > 3 { (groups.div_ceil(2), 2) } else { (groups, 1) }
+/// The most operations with messages between modules of a program whose work-groups lie in three modules, where that is
+/// tried in one placement. Programs with more have over ten million states there.
+const MOST_TRAFFIC: usize = 5;
+
+/// The most operations that order others of a program whose work-groups lie in three modules in all placements.
+const MOST_ORDERINGS: usize = 1;
+
+/// The modules for so many work-groups of a GPU, and the work-groups of each module. A fence sends a message to every
+/// other module, so several fences among three modules have more states than can be searched. Two modules with two
+/// work-groups each still have a reader that is near to one writer and far from the other.
+fn spread(groups: u16, three: bool) -> (u16, u16) {
+    let most = if three { 3 } else { 2 };
+    if groups > most { (groups.div_ceil(2), 2) } else { (groups, 1) }
+}
+
+/// The number of operations that wait for messages between modules: those that order others, and writes.
+fn traffic(program: &Program) -> usize {
+    let writes =
+        |instruction: &&Instruction| matches!(instruction, Instruction::Store { .. } | Instruction::Atomic { .. });
+    orderings(program) + program.threads.iter().flat_map(|thread| &thread.code).filter(writes).count()
+}
+
+/// The number of operations that order others: fences, and accesses that acquire or release.
+fn orderings(program: &Program) -> usize {
+    let orders = |instruction: &&Instruction| match **instruction {
+        Instruction::Fence { .. } => true,
+        Instruction::Load { order, .. } | Instruction::Store { order, .. } | Instruction::Atomic { order, .. } => {
+            !matches!(order, Order::Weak | Order::Relaxed)
+        }
+        Instruction::Barrier { .. }
+        | Instruction::Add { .. }
+        | Instruction::Branch { .. }
+        | Instruction::Jump { .. } => false,
+    };
+    program.threads.iter().flat_map(|thread| &thread.code).filter(orders).count()
 }
 
 /// The work-groups of each GPU, in the order of their threads.
@@ -278,8 +317,9 @@ mod tests {
     #[test]
     fn four_work_groups_lie_in_two_modules() {
         let apart = places("IRIW+fences", Placement::Apart);
-        assert_eq!((apart.modules, apart.l1s, apart.caches), ([1, 2], 2, vec![0, 2, 1, 3]));
-        assert_eq!(places("IRIW+fences", Placement::AtWriter).lines, [0, 1]);
+        assert_eq!((apart.modules, apart.l1s, apart.caches), ([1, 2], 2, vec![0, 1, 2, 3]));
+        let in_turn = places("IRIW+fences", Placement::AtWriter);
+        assert_eq!((in_turn.caches, in_turn.lines), (vec![0, 2, 1, 3], vec![0, 1]));
     }
 
     #[test]
