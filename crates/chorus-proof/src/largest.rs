@@ -50,8 +50,9 @@ pub fn of(all: &Proofs) -> String {
     format!(
         "<h2 id=\"largest\">How far each protocol was proven</h2>\n{}<p class=\"soft\">The largest machines that were \
          explored to their end. No other one of the protocol is at least as large in every column from the modules to \
-         the operations; of machines of one size the one with most states is shown. Caches: private caches that have \
-         threads. Words: the most of one line. Operations: those of the longest thread.{left_out}</p>\n",
+         the operations; of machines of one size the one with most states is shown. Banks: those of each module. \
+         Caches: private caches that have threads. Words: the most of one line. Operations: those of the longest \
+         thread.{left_out}</p>\n",
         table(Narrow::Scroll, &headers(), &rows)
     )
 }
@@ -61,7 +62,7 @@ fn headers() -> [Cell; 11] {
         Cell::text("Protocol"),
         Cell::text("Configuration"),
         Cell::number("GPUs × modules"),
-        Cell::number("Banks of a module"),
+        Cell::number("Banks"),
         Cell::number("Caches"),
         Cell::number("Threads"),
         Cell::number("Lines"),

@@ -103,21 +103,22 @@ fn prove(
 }
 
 fn print(all: &Proofs, session: &mut Session) -> Result<(), Failure> {
-    let mut table = table(["protocol", "states", "litmus", "networks", "coverage", "faults", "seconds", "verdict"]);
+    let mut table = table(["protocol", "states", "litmus", "coverage", "faults", "s", "verdict"]);
+    // Shares are written in short, so that the table fits 80 columns.
+    let short = |share: String| share.replace(" of ", "/");
     for proof in &all.proofs {
         let summary = page::Summary::of(proof);
         table.add_row([
             proof.protocol.name().to_owned(),
             count(proof.states() as u64),
-            summary.litmus,
-            summary.networks,
-            summary.coverage,
-            summary.score,
-            format!("{:.1}", proof.seconds),
+            short(summary.litmus),
+            short(summary.coverage),
+            short(summary.score),
+            format!("{:.0}", proof.seconds),
             if proof.passed() { "pass" } else { "fail" }.to_owned(),
         ]);
     }
-    align_right(&mut table, 1..7);
+    align_right(&mut table, 1..6);
     session.output.table(&table)?;
     for proof in all.proofs.iter().filter(|proof| !proof.passed()) {
         print_failures(proof, session)?;
