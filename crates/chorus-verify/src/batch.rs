@@ -28,24 +28,35 @@ pub(crate) fn symmetric(machine: &ExploredMachine) -> Result<(), Asymmetric> {
     if machine.mirrors.broken().is_empty() { Ok(()) } else { Err(Asymmetric) }
 }
 
-/// Follows the moves of a batch of states, each with its rank and number, which are `depth` moves from the start.
+/// The states that are expanded together, all at one distance from the start.
+#[derive(Clone, Copy)]
+pub(crate) struct Batch<'a> {
+    pub seen: &'a dyn Seen,
+    /// Whether unforced moves are noted.
+    pub notes: bool,
+    /// The number of moves from the start.
+    pub depth: u32,
+    /// The rank and the number of each state.
+    pub states: &'a [(u64, u32)],
+}
+
+/// Follows the moves of a batch of states.
 pub(crate) fn expand_batch(
     machine: &mut ExploredMachine,
     canonical: &Canonical,
-    seen: &dyn Seen,
-    depth: u32,
-    batch: &[(u64, u32)],
+    batch: Batch<'_>,
     expansions: &mut Vec<Expansion>,
 ) -> Result<(), Asymmetric> {
+    let Batch { seen, notes, depth, states: batch } = batch;
     let chunks: Vec<&[(u64, u32)]> = if batch.len() <= FEW { Vec::new() } else { batch.chunks(CHUNK).collect() };
     expansions.resize_with(chunks.len() + 1, Expansion::new);
     expansions.iter_mut().for_each(Expansion::clear);
     let Some((rest, expansions)) = expansions.split_last_mut() else { return Ok(()) };
-    let ground = Ground { machine, canonical, seen, depth };
+    let ground = Ground { machine, canonical, seen, notes, depth };
     expansions.par_iter_mut().zip(&chunks).for_each(|(expansion, chunk)| expansion.expand_known(ground, chunk));
     let unfinished: Vec<(u64, u32)> = expansions.iter().flat_map(|expansion| &expansion.unfinished).copied().collect();
     for &(rank, number) in if chunks.is_empty() { batch } else { &unfinished } {
-        while !rest.expand(Ground { machine, canonical, seen, depth }, rank, number) {
+        while !rest.expand(Ground { machine, canonical, seen, notes, depth }, rank, number) {
             rest.unknown().iter().for_each(|&unknown| machine.learn(unknown));
             symmetric(machine)?;
         }

@@ -1,12 +1,15 @@
 //! The moves from a state, and the states that they lead to.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use chorus_protocol::controller::Passage;
 
 use crate::canonical::{Canonical, Scratch};
 use crate::hashing::fingerprint;
 use crate::machine::{Action, ExploredMachine, Halt, Unknown};
+use crate::progress::MOVES_OF;
 use crate::state::State;
-use crate::state_set::{Candidate, Guess, SHARDS, StateSet, encode, shard_of};
+use crate::state_set::{Candidate, Lookup, NONE, SHARDS, StateSet, encode, shard_of};
 
 /// The moves that may be possible in a state.
 #[derive(Default)]
@@ -15,6 +18,8 @@ pub(crate) struct Moves {
     pub progress: Vec<Action>,
     /// Moves that nothing may wait for.
     pub others: Vec<Action>,
+    /// Whether nothing is unanswered and nothing is in flight, so that progress needs new operations.
+    pub idle: bool,
     /// Whether nothing is left to do.
     pub finished: bool,
 }
@@ -22,24 +27,24 @@ pub(crate) struct Moves {
 impl Moves {
     /// Finds the moves of `state`.
     pub fn find(&mut self, machine: &ExploredMachine, state: &State) {
-        let Moves { progress, others, finished } = self;
+        let Moves { progress, others, idle, finished } = self;
         progress.clear();
         others.clear();
         machine.deliveries(state, progress);
         if let Some(independent) = machine.independent(state, progress) {
             progress.clear();
             progress.push(independent);
-            *finished = false;
+            (*idle, *finished) = (false, false);
             return;
         }
-        let idle = machine.idle(state);
-        machine.issues(state, if idle { progress } else { others });
+        *idle = machine.idle(state);
+        machine.issues(state, if *idle { progress } else { others });
         machine.evictions(state, others);
         if machine.has_counters() {
-            (if idle { &mut *others } else { &mut *progress }).push(Action::Time(Passage::Tick));
+            (if *idle { &mut *others } else { &mut *progress }).push(Action::Time(Passage::Tick));
             others.push(Action::Time(Passage::RollOver));
         }
-        *finished = idle && progress.is_empty();
+        *finished = *idle && progress.is_empty();
     }
 
     /// All moves, in the order in which they are tried.
@@ -85,30 +90,33 @@ pub(crate) struct Bucket {
 }
 
 /// One state of a bucket.
-struct Entry {
-    fingerprint: u64,
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    pub fingerprint: u64,
     /// The state from which it was reached.
-    parent: u32,
+    pub parent: u32,
+    /// Its place among all states of the expansion.
+    pub place: u32,
+    /// The place among the unforced moves that waits for its number, or none.
+    pub unforced: u32,
     /// The end of its bytes in the bucket.
     end: u32,
-    /// Its place among all states of the expansion.
-    place: u32,
 }
 
 impl Bucket {
     fn push(&mut self, candidate: &Candidate, bytes: &[u8], place: u32) {
         self.bytes.extend_from_slice(bytes);
-        let Candidate { fingerprint, parent, .. } = *candidate;
-        self.entries.push(Entry { fingerprint, parent, end: self.bytes.len() as u32, place });
+        let Candidate { fingerprint, parent, unforced, .. } = *candidate;
+        self.entries.push(Entry { fingerprint, parent, place, unforced, end: self.bytes.len() as u32 });
     }
 
-    /// The fingerprint, parent, place and encoding of each state.
-    pub fn entries(&self) -> impl Iterator<Item = (u64, u32, u32, &[u8])> {
+    /// Each state with its encoding.
+    pub fn entries(&self) -> impl Iterator<Item = (Entry, &[u8])> {
         let mut start = 0;
-        self.entries.iter().map(move |&Entry { fingerprint, parent, end, place }| {
-            let bytes = &self.bytes[start..end as usize];
-            start = end as usize;
-            (fingerprint, parent, place, bytes)
+        self.entries.iter().map(move |&entry| {
+            let bytes = &self.bytes[start..entry.end as usize];
+            start = entry.end as usize;
+            (entry, bytes)
         })
     }
 
@@ -135,8 +143,10 @@ pub(crate) struct Expansion {
     /// The states that moves lead to; their encodings lie in `encoded`.
     reached: Vec<Candidate>,
     encoded: Vec<u8>,
-    guesses: Vec<Guess>,
+    lookups: Vec<Lookup>,
     bytes: Vec<u8>,
+    /// The unforced moves of the states, as [`crate::progress::Unforced`] keeps them.
+    unforced: Vec<AtomicU32>,
 }
 
 /// The number of lookups that are done together.
@@ -147,8 +157,9 @@ pub(crate) trait Seen: Sync {
     /// Reads a state back that is to be expanded.
     fn get(&self, number: u32, state: &mut State);
 
-    /// Leaves the candidates that have not been seen.
-    fn keep_new(&self, candidates: &mut Vec<Candidate>, encoded: &[u8], guesses: &mut Vec<Guess>);
+    /// Looks up many states, given with the bytes of their encodings. The number of each, if it was seen, is left in
+    /// its lookup.
+    fn look_up(&self, candidates: &[Candidate], encoded: &[u8], lookups: &mut Vec<Lookup>);
 }
 
 impl Seen for StateSet {
@@ -156,8 +167,8 @@ impl Seen for StateSet {
         StateSet::get(self, number, state);
     }
 
-    fn keep_new(&self, candidates: &mut Vec<Candidate>, encoded: &[u8], guesses: &mut Vec<Guess>) {
-        StateSet::keep_new(self, candidates, encoded, guesses);
+    fn look_up(&self, candidates: &[Candidate], encoded: &[u8], lookups: &mut Vec<Lookup>) {
+        StateSet::look_up(self, candidates, encoded, lookups);
     }
 }
 
@@ -167,6 +178,8 @@ pub(crate) struct Ground<'a> {
     pub machine: &'a ExploredMachine,
     pub canonical: &'a Canonical,
     pub seen: &'a dyn Seen,
+    /// Whether unforced moves are noted.
+    pub notes: bool,
     /// The number of moves from the start to the states that are expanded.
     pub depth: u32,
 }
@@ -187,8 +200,9 @@ impl Expansion {
             scratch: Scratch::default(),
             reached: Vec::new(),
             encoded: Vec::new(),
-            guesses: Vec::new(),
+            lookups: Vec::new(),
             bytes: Vec::new(),
+            unforced: Vec::new(),
         }
     }
 
@@ -199,6 +213,7 @@ impl Expansion {
         self.unfinished.clear();
         self.reached.clear();
         self.encoded.clear();
+        self.unforced.clear();
     }
 
     /// Follows the moves of states that need nothing unknown, and notes the others.
@@ -222,7 +237,11 @@ impl Expansion {
         seen.get(number, &mut self.state);
         self.moves.find(machine, &self.state);
         self.unknown.clear();
-        let (reached, encoded) = (self.reached.len(), self.encoded.len());
+        let (reached, encoded, unforced) = (self.reached.len(), self.encoded.len(), self.unforced.len());
+        let notes = ground.notes && !self.moves.idle;
+        if notes {
+            self.unforced.push(AtomicU32::new(number | MOVES_OF));
+        }
         let (mut stuck, mut wrong) = (!self.moves.finished, false);
         for index in 0..self.moves.progress.len() + self.moves.others.len() {
             let must = self.moves.progress.get(index).copied();
@@ -241,12 +260,13 @@ impl Expansion {
             };
             if moved {
                 stuck &= must.is_none();
-                self.reach(ground, number);
+                self.reach(ground, number, notes && must.is_some());
             }
         }
         if !self.unknown.is_empty() {
             self.reached.truncate(reached);
             self.encoded.truncate(encoded);
+            self.unforced.truncate(unforced);
             return false;
         }
         self.transitions += (self.reached.len() - reached) as u64;
@@ -263,24 +283,47 @@ impl Expansion {
         true
     }
 
-    /// Notes the state that a move led to.
-    fn reach(&mut self, ground: Ground<'_>, parent: u32) {
+    /// Takes down the state that a move led to.
+    fn reach(&mut self, ground: Ground<'_>, parent: u32, notes: bool) {
         ground.canonical.canonicalise(ground.machine, &mut self.next, &mut self.scratch);
         encode(&self.next, &mut self.bytes);
         let start = self.encoded.len() as u32;
         self.encoded.extend_from_slice(&self.bytes);
-        let fingerprint = fingerprint(&self.bytes);
-        self.reached.push(Candidate { fingerprint, start, end: self.encoded.len() as u32, parent });
+        let (fingerprint, end) = (fingerprint(&self.bytes), self.encoded.len() as u32);
+        let unforced = if notes { self.unforced.len() as u32 } else { NONE };
+        if notes {
+            self.unforced.push(AtomicU32::new(NONE));
+        }
+        self.reached.push(Candidate { fingerprint, start, end, parent, unforced });
     }
 
-    /// Takes over the states noted that have not been seen.
+    /// Takes over the states reached that have not been seen.
     pub fn flush(&mut self, seen: &dyn Seen) {
-        seen.keep_new(&mut self.reached, &self.encoded, &mut self.guesses);
-        for candidate in self.reached.drain(..) {
+        let mut lookups = std::mem::take(&mut self.lookups);
+        seen.look_up(&self.reached, &self.encoded, &mut lookups);
+        for (candidate, lookup) in self.reached.iter().zip(&lookups) {
+            if lookup.number != NONE {
+                self.note(candidate.unforced, lookup.number);
+                continue;
+            }
             let bytes = &self.encoded[candidate.start as usize..candidate.end as usize];
-            self.buckets[shard_of(candidate.fingerprint)].push(&candidate, bytes, self.count);
+            self.buckets[shard_of(candidate.fingerprint)].push(candidate, bytes, self.count);
             self.count += 1;
         }
+        self.lookups = lookups;
+        self.reached.clear();
         self.encoded.clear();
+    }
+
+    /// Fills in the number of the state that an unforced move leads to. Threads that add new states do so side by side.
+    pub fn note(&self, unforced: u32, number: u32) {
+        if unforced != NONE {
+            self.unforced[unforced as usize].store(number, Ordering::Relaxed);
+        }
+    }
+
+    /// The unforced moves of all states that were expanded, once every number is filled in.
+    pub fn unforced(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.unforced.iter().map(|number| number.load(Ordering::Relaxed))
     }
 }

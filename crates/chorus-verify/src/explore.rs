@@ -14,13 +14,13 @@
 use chorus_protocol::registry::Protocol;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
-use crate::batch::{Asymmetric, BATCH, expand_batch, symmetric};
+use crate::batch::{Asymmetric, BATCH, Batch, expand_batch, symmetric};
 use crate::canonical::{Canonical, Scratch};
 use crate::circle::Circle;
 use crate::claims::false_claim;
 use crate::config::{MachineConfig, Start};
 use crate::examine::{examine, examine_known, examine_new};
-use crate::expand::{Expansion, Fault, Found, Moves, keep_first};
+use crate::expand::{Entry, Expansion, Fault, Found, Moves, keep_first};
 use crate::hashing::fingerprint;
 use crate::invariants::Promised;
 use crate::judge::{Judge, provided};
@@ -74,6 +74,7 @@ pub struct Exploration {
     machine: ExploredMachine,
     canonical: Canonical,
     seen: StateSet,
+    unforced: Unforced,
     /// The states from which the machine starts.
     starts: Vec<State>,
     promised: Promised,
@@ -128,6 +129,7 @@ impl Exploration {
             canonical: Canonical::of(&machine),
             machine,
             seen: StateSet::new(Storage::Exact),
+            unforced: Unforced::default(),
             starts: Vec::new(),
             promised: Promised::of(protocol.promises()),
             judge: Judge::new(provided(protocol.model(), config)),
@@ -306,11 +308,12 @@ impl Exploration {
     }
 
     /// A run that never comes to rest, if the machine has one. Where states are let go, nothing is looked for.
-    fn livelock(&self) -> Option<Failure> {
+    fn livelock(&mut self) -> Option<Failure> {
         if !self.looks_for_livelock() {
             return None;
         }
-        let strays = Unforced::new(&self.machine, &self.canonical, &self.seen).strays(|number| self.depth_of(number));
+        let unforced = std::mem::take(&mut self.unforced);
+        let strays = unforced.strays(&self.seen.lengths(), |number| self.depth_of(number));
         strays.into_iter().find_map(|stray| {
             let (Stray::Trapped(number) | Stray::Circle(number)) = stray;
             let (.., mut state) = self.follow(number);
@@ -349,7 +352,7 @@ impl Exploration {
         if self.seen.len() > settings.states {
             return Err(Stop::Bound(Bound::States(settings.states)));
         }
-        let bytes = self.seen.bytes();
+        let bytes = self.seen.bytes() + self.unforced.bytes();
         if bytes > byte_limit || !self.seen.has_room() {
             return Err(Stop::Bound(Bound::Bytes(bytes.min(byte_limit))));
         }
@@ -373,7 +376,7 @@ impl Exploration {
             let fingerprint = fingerprint(&bytes);
             let shard = shard_of(fingerprint);
             let number = number_of(shard, self.seen.shards_mut()[shard].len());
-            if self.seen.shards_mut()[shard].insert(fingerprint, &bytes, number).is_some() {
+            if self.seen.shards_mut()[shard].insert(fingerprint, &bytes, number).is_some_and(|inserted| inserted.new) {
                 self.check_new(rank, number)?;
                 level.push((rank, number));
             }
@@ -383,7 +386,9 @@ impl Exploration {
 
     /// Follows the moves of a batch of states.
     fn expand(&mut self, batch: &[(u64, u32)], expansions: &mut Vec<Expansion>) -> Result<(), Stop> {
-        expand_batch(&mut self.machine, &self.canonical, &self.seen, self.depth, batch, expansions)?;
+        let batch =
+            Batch { seen: &self.seen, notes: self.looks_for_livelock(), depth: self.depth, states: batch };
+        expand_batch(&mut self.machine, &self.canonical, batch, expansions)?;
         for expansion in expansions {
             self.transitions += expansion.transitions;
             keep_first(&mut self.found, expansion.found);
@@ -410,6 +415,7 @@ impl Exploration {
             ranked[(rank - first_rank) as usize] = Some((rank, number));
         }
         next.extend(ranked.into_iter().flatten());
+        expansions.iter().for_each(|expansion| self.unforced.extend(expansion.unforced()));
         added.iter().for_each(|added| keep_first(&mut self.found, added.found));
         let mut deferred: Vec<(u64, u32)> = added.into_iter().flat_map(|added| added.deferred).collect();
         deferred.sort_unstable();
@@ -453,10 +459,15 @@ impl Checker<'_> {
         let (mut added, mut state, mut execution) = (Added::default(), State::new(), Vec::new());
         let mut first_rank = self.first_rank;
         for expansion in expansions {
-            for (fingerprint, parent, place, bytes) in expansion.buckets[shard].entries() {
-                let Some(local) = states.insert(fingerprint, bytes, parent) else { continue };
+            for (Entry { fingerprint, parent, place, unforced, .. }, bytes) in expansion.buckets[shard].entries() {
+                let Some(inserted) = states.insert(fingerprint, bytes, parent) else { continue };
+                let number = number_of(shard, inserted.local);
+                expansion.note(unforced, number);
+                if !inserted.new {
+                    continue;
+                }
                 decode(bytes, &mut state);
-                let (rank, number) = (first_rank + u64::from(place), number_of(shard, local));
+                let rank = first_rank + u64::from(place);
                 added.new.push((rank, number));
                 match examine_known(self.machine, self.promised, self.judge, &state, &mut execution) {
                     Some(true) => {}

@@ -5,21 +5,20 @@
 //! integer needs, and compared by all of them. If asked for, only its fingerprint is stored, and its bytes no longer
 //! than until the next level of the search is complete.
 
-use std::ops::Range;
+mod encodings;
+mod index;
 
+use self::encodings::Encodings;
+use self::index::{Index, MOST_NUMBERS};
 use crate::settings::Storage;
 
 /// The number of shards of a set, a power of two.
 pub const SHARDS: usize = 64;
 
 const SHARD_BITS: u32 = SHARDS.trailing_zeros();
-const NUMBER_BITS: u32 = 24;
-const EMPTY: u32 = u32::MAX;
 
-/// The most states of a shard. Numbers have 24 bits, and one of them means none.
-const MOST_STATES: usize = (1 << NUMBER_BITS) - 2;
-/// The most bytes of a shard. Places have 32 bits, and a state is far shorter than the room left free.
-const MOST_BYTES: usize = (1 << 32) - (1 << 20);
+/// No state.
+pub const NONE: u32 = u32::MAX;
 
 /// The shard that a state with this fingerprint belongs to.
 pub fn shard_of(fingerprint: u64) -> usize {
@@ -47,14 +46,35 @@ pub struct Candidate {
     pub end: u32,
     /// The state from which it was reached.
     pub parent: u32,
+    /// The place among the unforced moves that waits for its number, or none.
+    pub unforced: u32,
 }
 
-/// The place of a candidate, if it is in the set.
+/// A lookup of a state on its way, and its result.
 #[derive(Clone, Copy, Debug)]
-pub struct Guess {
-    entry: u32,
-    start: u32,
-    end: u32,
+pub struct Lookup {
+    /// The number of the state, or none.
+    pub number: u32,
+    /// The first state of the shard that may be the one, or none.
+    guess: u32,
+    /// The bytes before which those of the guess begin.
+    before: u32,
+}
+
+impl Lookup {
+    /// A lookup that has ended with this number, or with none.
+    pub fn of(number: u32) -> Lookup {
+        Lookup { number, guess: NONE, before: 0 }
+    }
+}
+
+/// A state that was added, or that was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inserted {
+    /// Its number in the shard.
+    pub local: usize,
+    /// Whether it was not there.
+    pub new: bool,
 }
 
 /// States in shards by their fingerprints.
@@ -110,39 +130,37 @@ impl StateSet {
         self.shards[shard].find(fingerprint, bytes).map(|local| number_of(shard, local))
     }
 
-    /// Leaves the candidates that are not in the set. Each lookup waits for memory three times. The lookups of many
-    /// candidates are done side by side, one kind of waiting after the other, so that they wait together.
-    pub fn keep_new(&self, candidates: &mut Vec<Candidate>, encoded: &[u8], guesses: &mut Vec<Guess>) {
-        guesses.clear();
-        guesses.extend(candidates.iter().map(|candidate| {
-            let shard = &self.shards[shard_of(candidate.fingerprint)];
-            Guess { entry: shard.guess(candidate.fingerprint), start: 0, end: 0 }
+    /// Looks up many states, given with the bytes of their encodings. Each lookup waits for memory three times. They
+    /// are done side by side, one kind of waiting after the other, so that they wait together.
+    pub fn look_up(&self, candidates: &[Candidate], encoded: &[u8], lookups: &mut Vec<Lookup>) {
+        let shard = |candidate: &Candidate| &self.shards[shard_of(candidate.fingerprint)];
+        let touched = candidates.iter().map(|candidate| shard(candidate).index.touch(candidate.fingerprint));
+        std::hint::black_box(touched.fold(0, |all, word| all ^ word));
+        lookups.clear();
+        lookups.extend(candidates.iter().map(|candidate| {
+            let guess = shard(candidate).index.guess(candidate.fingerprint);
+            Lookup { number: NONE, guess, before: 0 }
         }));
-        for (candidate, guess) in candidates.iter().zip(guesses.iter_mut()) {
-            let shard = &self.shards[shard_of(candidate.fingerprint)];
-            if shard.storage == Storage::Exact && alike(guess.entry, candidate.fingerprint) {
-                let range = shard.range(local_of(guess.entry));
-                (guess.start, guess.end) = (range.start as u32, range.end as u32);
+        let mut touched = 0;
+        for (candidate, lookup) in candidates.iter().zip(lookups.iter_mut()).filter(|(_, lookup)| lookup.guess != NONE) {
+            lookup.before = shard(candidate).encodings.before(lookup.guess as usize);
+        }
+        for (candidate, lookup) in candidates.iter().zip(lookups.iter()).filter(|(_, lookup)| lookup.guess != NONE) {
+            touched ^= shard(candidate).encodings.touch(lookup.before);
+        }
+        std::hint::black_box(touched);
+        for (candidate, lookup) in candidates.iter().zip(lookups.iter_mut()).filter(|(_, lookup)| lookup.guess != NONE) {
+            let bytes = &encoded[candidate.start as usize..candidate.end as usize];
+            if let Some(number) = self.find(candidate.fingerprint, bytes) {
+                lookup.number = number;
             }
         }
-        let mut guesses = guesses.iter();
-        candidates.retain(|candidate| {
-            let bytes = &encoded[candidate.start as usize..candidate.end as usize];
-            let shard = &self.shards[shard_of(candidate.fingerprint)];
-            match guesses.next() {
-                Some(guess) if guess.entry == EMPTY => true,
-                Some(&Guess { start, end, .. }) if end > 0 && shard.bytes[start as usize..end as usize] == *bytes => {
-                    false
-                }
-                Some(_) | None => shard.find(candidate.fingerprint, bytes).is_none(),
-            }
-        });
     }
 
     /// Reads a state back, if it is still stored.
     pub fn get(&self, number: u32, state: &mut Vec<u32>) {
         let (shard, local) = place_of(number);
-        decode(self.shards[shard].slice(local), state);
+        decode(self.shards[shard].encodings.slice(local), state);
     }
 
     /// The parent of a state: the state from which it was first reached. Starts are their own parents.
@@ -153,7 +171,8 @@ impl StateSet {
 
     /// Lets go of the bytes that need not be stored of states before `first` of each shard.
     pub fn forget_before(&mut self, first: &[usize]) {
-        self.shards.iter_mut().zip(first).for_each(|(shard, &first)| shard.forget_before(first));
+        let forgetful = self.shards.iter_mut().zip(first).filter(|(shard, _)| shard.storage == Storage::Fingerprints);
+        forgetful.for_each(|(shard, &first)| shard.encodings.forget_before(first));
     }
 }
 
@@ -161,27 +180,21 @@ impl StateSet {
 #[derive(Clone, Debug)]
 pub struct Shard {
     storage: Storage,
-    bytes: Vec<u8>,
-    /// The end of each state's bytes, from state `first_stored` on.
-    ends: Vec<u32>,
-    first_stored: usize,
+    index: Index,
+    encodings: Encodings,
     /// The fingerprints of all states, where only they are stored.
     fingerprints: Vec<u64>,
     parents: Vec<u32>,
-    /// Open addressing: the upper byte of an entry is part of the fingerprint, the rest the state's number.
-    index: Vec<u32>,
 }
 
 impl Shard {
     fn new(storage: Storage) -> Shard {
         Shard {
             storage,
-            bytes: Vec::new(),
-            ends: Vec::new(),
-            first_stored: 0,
+            index: Index::new(),
+            encodings: Encodings::default(),
             fingerprints: Vec::new(),
             parents: Vec::new(),
-            index: vec![EMPTY; 64],
         }
     }
 
@@ -196,141 +209,59 @@ impl Shard {
     }
 
     fn bytes(&self) -> usize {
-        let words = self.ends.capacity() + self.parents.capacity() + self.index.capacity();
-        self.bytes.capacity() + words * size_of::<u32>() + self.fingerprints.capacity() * size_of::<u64>()
+        let words = self.parents.capacity() * size_of::<u32>() + self.fingerprints.capacity() * size_of::<u64>();
+        self.index.bytes() + self.encodings.bytes() + words
     }
 
     fn has_room(&self) -> bool {
-        self.len() < MOST_STATES / 8 * 7 && self.bytes.len() < MOST_BYTES / 8 * 7
+        self.len() < MOST_NUMBERS / 8 * 7 && self.encodings.has_room()
     }
 
-    /// Adds a state. Returns its number if it is new.
-    pub fn insert(&mut self, fingerprint: u64, bytes: &[u8], parent: u32) -> Option<usize> {
-        if self.len() * 4 >= self.index.len() * 3 {
-            self.grow();
+    /// Adds a state, unless it is there or the shard is full.
+    pub fn insert(&mut self, fingerprint: u64, bytes: &[u8], parent: u32) -> Option<Inserted> {
+        let local = self.len();
+        if let Some(local) = self.find(fingerprint, bytes) {
+            return Some(Inserted { local, new: false });
         }
-        let position = self.position(fingerprint, bytes);
-        if self.index[position] != EMPTY || self.len() >= MOST_STATES || self.bytes.len() >= MOST_BYTES {
+        if local >= MOST_NUMBERS || !self.encodings.has_room() {
             return None;
         }
-        let local = self.len();
-        self.index[position] = entry(fingerprint, local);
-        make_room(&mut self.bytes, bytes.len());
-        make_room(&mut self.ends, 1);
+        self.encodings.push(bytes);
         make_room(&mut self.parents, 1);
-        self.bytes.extend_from_slice(bytes);
-        self.ends.push(self.bytes.len() as u32);
         self.parents.push(parent);
         if self.storage == Storage::Fingerprints {
             make_room(&mut self.fingerprints, 1);
             self.fingerprints.push(fingerprint);
         }
-        Some(local)
+        if self.index.is_full(local) {
+            let Shard { storage, index, encodings, fingerprints, .. } = self;
+            match storage {
+                Storage::Exact => index.grow(encodings.all().map(crate::hashing::fingerprint)),
+                Storage::Fingerprints => index.grow(fingerprints.iter().copied()),
+            }
+        } else {
+            self.index.insert(fingerprint, local);
+        }
+        Some(Inserted { local, new: true })
     }
 
     fn find(&self, fingerprint: u64, bytes: &[u8]) -> Option<usize> {
-        match self.index[self.position(fingerprint, bytes)] {
-            EMPTY => None,
-            entry => Some(local_of(entry)),
-        }
-    }
-
-    /// The first entry that may stand for a state with this fingerprint, or an empty one.
-    fn guess(&self, fingerprint: u64) -> u32 {
-        let mask = self.index.len() - 1;
-        let mut position = fingerprint as usize & mask;
-        loop {
-            let found = self.index[position];
-            if found == EMPTY || alike(found, fingerprint) {
-                return found;
-            }
-            position = (position + 1) & mask;
-        }
-    }
-
-    /// The place in the index of a state, or the place where it would be.
-    fn position(&self, fingerprint: u64, bytes: &[u8]) -> usize {
-        let mask = self.index.len() - 1;
-        let mut position = fingerprint as usize & mask;
-        loop {
-            let found = self.index[position];
-            if found == EMPTY || (alike(found, fingerprint) && self.equals(local_of(found), fingerprint, bytes)) {
-                return position;
-            }
-            position = (position + 1) & mask;
-        }
-    }
-
-    fn equals(&self, local: usize, fingerprint: u64, bytes: &[u8]) -> bool {
-        match self.storage {
-            Storage::Exact => self.slice(local) == bytes,
+        self.index.find(fingerprint, |local| match self.storage {
+            Storage::Exact => self.encodings.slice(local) == bytes,
             Storage::Fingerprints => self.fingerprints[local] == fingerprint,
-        }
+        })
     }
 
     /// Reads a state back, if it is still stored.
     pub fn get(&self, local: usize, state: &mut Vec<u32>) {
-        decode(self.slice(local), state);
-    }
-
-    fn slice(&self, local: usize) -> &[u8] {
-        &self.bytes[self.range(local)]
-    }
-
-    fn range(&self, local: usize) -> Range<usize> {
-        let place = local - self.first_stored;
-        let start = if place == 0 { 0 } else { self.ends[place - 1] as usize };
-        start..self.ends[place] as usize
-    }
-
-    fn forget_before(&mut self, first: usize) {
-        if self.storage == Storage::Exact || first <= self.first_stored {
-            return;
-        }
-        let count = first - self.first_stored;
-        let dropped = self.ends[count - 1];
-        self.bytes.drain(..dropped as usize);
-        self.ends.drain(..count);
-        self.ends.iter_mut().for_each(|end| *end -= dropped);
-        self.first_stored = first;
-    }
-
-    fn grow(&mut self) {
-        let mut larger = vec![EMPTY; self.index.len() * 2];
-        let mask = larger.len() - 1;
-        for local in 0..self.len() {
-            let fingerprint = match self.storage {
-                Storage::Exact => crate::hashing::fingerprint(self.slice(local)),
-                Storage::Fingerprints => self.fingerprints[local],
-            };
-            let mut position = fingerprint as usize & mask;
-            while larger[position] != EMPTY {
-                position = (position + 1) & mask;
-            }
-            larger[position] = entry(fingerprint, local);
-        }
-        self.index = larger;
+        decode(self.encodings.slice(local), state);
     }
 }
 
-fn entry(fingerprint: u64, local: usize) -> u32 {
-    let tag = (fingerprint >> (u64::BITS - SHARD_BITS - 8)) as u32 & 0xFF;
-    tag << NUMBER_BITS | local as u32
-}
-
-/// Whether an entry may stand for a state with this fingerprint.
-fn alike(found: u32, fingerprint: u64) -> bool {
-    found != EMPTY && (found ^ entry(fingerprint, 0)) >> NUMBER_BITS == 0
-}
-
-fn local_of(entry: u32) -> usize {
-    (entry & ((1 << NUMBER_BITS) - 1)) as usize
-}
-
-/// Grows by a quarter, since doubling would leave half of a large set unused.
-fn make_room<T>(list: &mut Vec<T>, more: usize) {
+/// Grows by an eighth, since doubling would leave half of a large list unused.
+pub(crate) fn make_room<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
-        list.reserve_exact((list.len() / 4).max(more).max(64));
+        list.reserve_exact((list.len() / 8).max(more).max(64));
     }
 }
 
@@ -373,7 +304,7 @@ mod tests {
         encode(state, &mut bytes);
         let hash = fingerprint(&bytes);
         let shard = shard_of(hash);
-        let new = set.shards_mut()[shard].insert(hash, &bytes, parent).is_some();
+        let new = set.shards_mut()[shard].insert(hash, &bytes, parent).unwrap().new;
         (set.find(hash, &bytes).unwrap(), new)
     }
 

@@ -10,7 +10,7 @@ use super::journal::file_error;
 use super::tags::{Mark, TagSet};
 use crate::expand::Seen;
 use crate::state::State;
-use crate::state_set::{Candidate, Guess, decode};
+use crate::state_set::{Candidate, Lookup, NONE, decode};
 
 const BUFFER: usize = 1 << 20;
 
@@ -98,10 +98,14 @@ impl Seen for Frontier<'_> {
         decode(self.states.slice((number - self.states.first) as usize), state);
     }
 
-    fn keep_new(&self, candidates: &mut Vec<Candidate>, encoded: &[u8], _: &mut Vec<Guess>) {
-        candidates.retain(|candidate| {
+    /// Tags tell that a state was seen, and not which one it was.
+    fn look_up(&self, candidates: &[Candidate], encoded: &[u8], lookups: &mut Vec<Lookup>) {
+        let look_up = |candidate: &Candidate| {
             let bytes = &encoded[candidate.start as usize..candidate.end as usize];
-            !self.tags.contains(Mark::new(candidate.fingerprint, bytes))
-        });
+            let seen = self.tags.contains(Mark::new(candidate.fingerprint, bytes));
+            Lookup::of(if seen { self.states.first } else { NONE })
+        };
+        lookups.clear();
+        lookups.extend(candidates.iter().map(look_up));
     }
 }

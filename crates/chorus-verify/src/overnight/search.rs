@@ -7,13 +7,13 @@ use super::journal::{Journal, Record, Visited};
 use super::level::{Frontier, LevelReader, LevelWriter, States};
 use super::tags::{Insertion, Mark, TagSet, TagShard};
 use super::{OvernightError, Reached};
-use crate::batch::{BATCH, expand_batch, symmetric};
+use crate::batch::{BATCH, Batch, expand_batch, symmetric};
 use crate::canonical::{Canonical, Scratch};
 use crate::chart::Chart;
 use crate::check::{CheckConfig, Verdict};
 use crate::config::Start;
 use crate::examine::{examine_known, examine_new};
-use crate::expand::{Expansion, Fault, Found, Moves, keep_first};
+use crate::expand::{Entry, Expansion, Fault, Found, Moves, keep_first};
 use crate::explore::{Failure, explained};
 use crate::hashing::fingerprint;
 use crate::invariants::Promised;
@@ -337,7 +337,8 @@ impl<'a> Search<'a> {
             let batch: Vec<(u64, u32)> = (next..next + count).map(|number| (number, number as u32)).collect();
             let Search { machine, canonical, tags, .. } = self;
             let seen = Frontier { states: &states, tags };
-            expand_batch(machine, canonical, &seen, depth, &batch, &mut expansions).map_err(|_| Stop::Asymmetric)?;
+            let batch = Batch { seen: &seen, notes: false, depth, states: &batch };
+            expand_batch(machine, canonical, batch, &mut expansions).map_err(|_| Stop::Asymmetric)?;
             for expansion in &expansions {
                 self.record.transitions += expansion.transitions;
                 keep_first(&mut self.found, expansion.found);
@@ -470,7 +471,7 @@ impl Adder<'_> {
         let (mut added, mut state, mut execution) = (Added::default(), State::new(), Vec::new());
         let mut first = 0;
         for expansion in expansions {
-            for (fingerprint, parent, place, bytes) in expansion.buckets[shard].entries() {
+            for (Entry { fingerprint, parent, place, .. }, bytes) in expansion.buckets[shard].entries() {
                 let mark = Mark::new(fingerprint, bytes);
                 match tags.insert(mark) {
                     Insertion::Known => continue,
