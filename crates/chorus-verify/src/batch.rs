@@ -10,9 +10,9 @@ use crate::expand::{Expansion, Ground, Seen};
 use crate::machine::ExploredMachine;
 
 /// States that are expanded one after the other by one thread.
-const CHUNK: usize = 128;
+const CHUNK: usize = 512;
 /// Chunks whose results are held at once.
-const CHUNKS: usize = 256;
+const CHUNKS: usize = 64;
 /// Batches of at most so many states are expanded by one thread.
 const FEW: usize = 256;
 

@@ -11,6 +11,8 @@
 //! are then added to the shards of the set side by side, in an order that does not depend on who found them first. So
 //! everything that a search finds and counts is the same for any number of threads.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use chorus_protocol::registry::Protocol;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
@@ -29,7 +31,7 @@ use crate::networks::Networks;
 use crate::progress::{Stray, Unforced};
 use crate::settings::{Bound, Reduction, Settings, Storage};
 use crate::state::State;
-use crate::state_set::{Shard, StateSet, decode, encode, number_of, place_of, shard_of};
+use crate::state_set::{NONE, Shard, StateSet, decode, encode, number_of, place_of, shard_of};
 use crate::symmetry::Group;
 use crate::violation::Violation;
 
@@ -110,8 +112,7 @@ impl From<Asymmetric> for Stop {
 #[derive(Default)]
 struct Added {
     found: Option<Found>,
-    /// The new states with their ranks, and those among them whose check needs something unknown.
-    new: Vec<(u64, u32)>,
+    /// The states, with their ranks, whose check needs something unknown.
     deferred: Vec<(u64, u32)>,
 }
 
@@ -386,8 +387,7 @@ impl Exploration {
 
     /// Follows the moves of a batch of states.
     fn expand(&mut self, batch: &[(u64, u32)], expansions: &mut Vec<Expansion>) -> Result<(), Stop> {
-        let batch =
-            Batch { seen: &self.seen, notes: self.looks_for_livelock(), depth: self.depth, states: batch };
+        let batch = Batch { seen: &self.seen, notes: self.looks_for_livelock(), depth: self.depth, states: batch };
         expand_batch(&mut self.machine, &self.canonical, batch, expansions)?;
         for expansion in expansions {
             self.transitions += expansion.transitions;
@@ -400,7 +400,10 @@ impl Exploration {
     fn add(&mut self, expansions: &[Expansion], next: &mut Vec<(u64, u32)>) -> Result<(), Stop> {
         let Exploration { machine, seen, judge, promised, depth, .. } = self;
         let first_rank = next.last().map_or(0, |(rank, _)| rank + 1);
-        let checker = Checker { machine, judge, promised: *promised, length: *depth + 1, first_rank };
+        let count: usize = expansions.iter().map(|expansion| expansion.count as usize).sum();
+        let mut ranked = Vec::new();
+        ranked.resize_with(count, || AtomicU32::new(NONE));
+        let checker = Checker { machine, judge, promised: *promised, length: *depth + 1, first_rank, ranked: &ranked };
         let shards = seen.shards_mut();
         let mut added: Vec<Added> = Vec::new();
         let add = |(shard, states): (usize, &mut Shard)| checker.add(shard, states, expansions);
@@ -409,12 +412,8 @@ impl Exploration {
         } else {
             shards.par_iter_mut().enumerate().map(add).collect_into_vec(&mut added);
         }
-        let count: usize = expansions.iter().map(|expansion| expansion.count as usize).sum();
-        let mut ranked = vec![None; count];
-        for &(rank, number) in added.iter().flat_map(|added| &added.new) {
-            ranked[(rank - first_rank) as usize] = Some((rank, number));
-        }
-        next.extend(ranked.into_iter().flatten());
+        let new = (first_rank..).zip(ranked.into_iter().map(AtomicU32::into_inner));
+        next.extend(new.filter(|(_, number)| *number != NONE));
         expansions.iter().for_each(|expansion| self.unforced.extend(expansion.unforced()));
         added.iter().for_each(|added| keep_first(&mut self.found, added.found));
         let mut deferred: Vec<(u64, u32)> = added.into_iter().flat_map(|added| added.deferred).collect();
@@ -451,13 +450,15 @@ struct Checker<'a> {
     length: u32,
     /// The rank of the first state that is added.
     first_rank: u64,
+    /// The numbers of the new states at their ranks, from the first on.
+    ranked: &'a [AtomicU32],
 }
 
 impl Checker<'_> {
     /// Adds to one shard.
     fn add(&self, shard: usize, states: &mut Shard, expansions: &[Expansion]) -> Added {
         let (mut added, mut state, mut execution) = (Added::default(), State::new(), Vec::new());
-        let mut first_rank = self.first_rank;
+        let mut first = 0;
         for expansion in expansions {
             for (Entry { fingerprint, parent, place, unforced, .. }, bytes) in expansion.buckets[shard].entries() {
                 let Some(inserted) = states.insert(fingerprint, bytes, parent) else { continue };
@@ -467,8 +468,9 @@ impl Checker<'_> {
                     continue;
                 }
                 decode(bytes, &mut state);
-                let rank = first_rank + u64::from(place);
-                added.new.push((rank, number));
+                let index = first + place as usize;
+                self.ranked[index].store(number, Ordering::Relaxed);
+                let rank = self.first_rank + index as u64;
                 match examine_known(self.machine, self.promised, self.judge, &state, &mut execution) {
                     Some(true) => {}
                     Some(false) => {
@@ -478,7 +480,7 @@ impl Checker<'_> {
                     None => added.deferred.push((rank, number)),
                 }
             }
-            first_rank += u64::from(expansion.count);
+            first += expansion.count as usize;
         }
         added
     }

@@ -164,7 +164,8 @@ mod tests {
     fn strays(states: &[(usize, &[usize])]) -> Vec<Stray> {
         let mut unforced = Unforced::default();
         for &(state, targets) in states {
-            let numbers = [state].iter().chain(targets).map(|&state| number_of(state % SHARDS, state / SHARDS));
+            let numbers =
+                std::iter::once(&state).chain(targets).map(|&state| number_of(state % SHARDS, state / SHARDS));
             let mut numbers: Vec<u32> = numbers.collect();
             numbers[0] |= MOVES_OF;
             unforced.extend(numbers.into_iter());

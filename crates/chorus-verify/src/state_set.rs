@@ -138,22 +138,21 @@ impl StateSet {
         std::hint::black_box(touched.fold(0, |all, word| all ^ word));
         lookups.clear();
         lookups.extend(candidates.iter().map(|candidate| {
-            let guess = shard(candidate).index.guess(candidate.fingerprint);
-            Lookup { number: NONE, guess, before: 0 }
+            let guess = shard(candidate).index.find(candidate.fingerprint, |_| true);
+            Lookup { number: NONE, guess: guess.map_or(NONE, |guess| guess as u32), before: 0 }
         }));
-        let mut touched = 0;
-        for (candidate, lookup) in candidates.iter().zip(lookups.iter_mut()).filter(|(_, lookup)| lookup.guess != NONE) {
-            lookup.before = shard(candidate).encodings.before(lookup.guess as usize);
-        }
-        for (candidate, lookup) in candidates.iter().zip(lookups.iter()).filter(|(_, lookup)| lookup.guess != NONE) {
-            touched ^= shard(candidate).encodings.touch(lookup.before);
-        }
-        std::hint::black_box(touched);
-        for (candidate, lookup) in candidates.iter().zip(lookups.iter_mut()).filter(|(_, lookup)| lookup.guess != NONE) {
-            let bytes = &encoded[candidate.start as usize..candidate.end as usize];
-            if let Some(number) = self.find(candidate.fingerprint, bytes) {
-                lookup.number = number;
+        let guessed = |(_, lookup): &(&Candidate, &mut Lookup)| lookup.guess != NONE;
+        if self.keeps_states() {
+            for (candidate, lookup) in candidates.iter().zip(lookups.iter_mut()).filter(guessed) {
+                lookup.before = shard(candidate).encodings.before(lookup.guess as usize);
             }
+            let touched = candidates.iter().zip(lookups.iter_mut()).filter(guessed);
+            let touched = touched.map(|(candidate, lookup)| shard(candidate).encodings.touch(lookup.before));
+            std::hint::black_box(touched.fold(0, |all, byte| all ^ byte));
+        }
+        for (candidate, lookup) in candidates.iter().zip(lookups.iter_mut()).filter(guessed) {
+            let bytes = &encoded[candidate.start as usize..candidate.end as usize];
+            lookup.number = self.find(candidate.fingerprint, bytes).unwrap_or(NONE);
         }
     }
 
@@ -265,31 +264,41 @@ pub(crate) fn make_room<T>(list: &mut Vec<T>, more: usize) {
     }
 }
 
-/// Encodes a state with seven bits to a byte, the least significant first; the top bit says that more follow.
+/// The numbers of one byte, and those of two.
+const SHORT: u32 = 192;
+const MIDDLE: u32 = SHORT + 63 * 256;
+/// The first byte of a number of five bytes.
+const LONG: u8 = u8::MAX;
+
+/// Encodes a state. A number takes one byte if it is small, two if it is not large, and else five.
 pub fn encode(state: &[u32], bytes: &mut Vec<u8>) {
     bytes.clear();
     for &word in state {
-        let mut rest = word;
-        while rest >= 0x80 {
-            bytes.push(rest as u8 | 0x80);
-            rest >>= 7;
+        if word < SHORT {
+            bytes.push(word as u8);
+        } else if word < MIDDLE {
+            let [low, high, ..] = (word - SHORT).to_le_bytes();
+            bytes.extend([SHORT as u8 + high, low]);
+        } else {
+            bytes.push(LONG);
+            bytes.extend(word.to_le_bytes());
         }
-        bytes.push(rest as u8);
     }
 }
 
 /// Decodes the numbers of a state.
 pub fn decode(bytes: &[u8], state: &mut Vec<u32>) {
     state.clear();
-    let (mut word, mut shift) = (0, 0);
-    for &byte in bytes {
-        word |= u32::from(byte & 0x7F) << shift;
-        if byte & 0x80 == 0 {
-            state.push(word);
-            (word, shift) = (0, 0);
-        } else {
-            shift += 7;
-        }
+    let mut rest = bytes;
+    loop {
+        let (word, behind) = match *rest {
+            [LONG, a, b, c, d, ..] => (u32::from_le_bytes([a, b, c, d]), &rest[5..]),
+            [first, ..] if u32::from(first) < SHORT => (u32::from(first), &rest[1..]),
+            [first, low, ..] => (SHORT + (u32::from(first) - SHORT) * 256 + u32::from(low), &rest[2..]),
+            [] | [_] => return,
+        };
+        state.push(word);
+        rest = behind;
     }
 }
 

@@ -31,7 +31,7 @@ impl Encodings {
     }
 
     pub fn push(&mut self, encoding: &[u8]) {
-        if self.len % STRIDE == 0 {
+        if self.len.is_multiple_of(STRIDE) {
             make_room(&mut self.starts, 1);
             self.starts.push(self.bytes.len() as u32);
         }
@@ -63,9 +63,9 @@ impl Encodings {
     }
 
     /// Reads the bytes from a noted beginning on, so that they are near afterwards.
-    pub fn touch(&self, before: u32) -> u32 {
+    pub fn touch(&self, before: u32) -> u8 {
         let touched = |line: usize| self.bytes.get(before as usize + line * 64).copied().unwrap_or(0);
-        u32::from(touched(0) ^ touched(1) ^ touched(2))
+        touched(0) ^ touched(1) ^ touched(2)
     }
 
     pub fn slice(&self, place: usize) -> &[u8] {
@@ -94,5 +94,24 @@ impl Encodings {
         self.starts.drain(..strides);
         self.starts.iter_mut().for_each(|start| *start -= dropped);
         self.first += strides * STRIDE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings_of_any_length_are_found_again() {
+        let encoding = |place: usize| vec![place as u8; place * 7 % 600];
+        let mut encodings = Encodings::default();
+        (0..300).for_each(|place| encodings.push(&encoding(place)));
+        assert!((0..300).all(|place| encodings.slice(place) == encoding(place)));
+        assert!(encodings.all().eq((0..300).map(encoding)));
+        encodings.forget_before(101);
+        assert!((96..300).all(|place| encodings.slice(place) == encoding(place)));
+        encodings.forget_before(300);
+        encodings.push(&encoding(300));
+        assert_eq!(encodings.slice(300), encoding(300));
     }
 }
