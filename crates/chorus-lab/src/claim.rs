@@ -7,7 +7,7 @@
 //!
 //! A prediction is bound like a claim but has no number of the paper to compare with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -17,14 +17,9 @@ use crate::experiment::{BASELINE, Chart, Experiment, Figure};
 use crate::figure::FigureData;
 use crate::stats::Mean;
 use crate::trend::{self, Trend};
+use crate::verdict::{Bound, Group, Judgement, Reading, Verdict, judge};
 
-/// How far a measured value may lie from an approximate claim and still agree.
-pub const TOLERANCE: f64 = 0.15;
-
-/// How far a measured value may lie from zero and still agree with a claim of zero, of which there is no share.
-pub const NEXT_TO_NOTHING: f64 = 0.05;
-
-/// The most workloads that the reason of a verdict names.
+/// The most workloads that the reason of a verdict names. Predictions name all of theirs.
 const NAMED_MAX: usize = 6;
 
 /// One statement of a paper.
@@ -114,52 +109,6 @@ impl fmt::Display for Kind {
     }
 }
 
-/// How a claim's number is meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bound {
-    /// Within [`TOLERANCE`], or within [`NEXT_TO_NOTHING`] of zero.
-    #[default]
-    Approx,
-    /// The measured value is no less.
-    AtLeast,
-    /// The measured value is no more.
-    AtMost,
-    /// The measured value is strictly more.
-    Above,
-    /// The measured value is strictly less.
-    Below,
-    /// The measured value is this very number.
-    Exactly,
-}
-
-impl Bound {
-    /// Whether a measured value agrees with the paper's.
-    pub fn holds(self, measured: f64, paper: f64) -> bool {
-        match self {
-            Bound::Approx if paper == 0.0 => measured.abs() <= NEXT_TO_NOTHING,
-            Bound::Approx => (measured - paper).abs() <= TOLERANCE * paper.abs(),
-            Bound::AtLeast => measured >= paper,
-            Bound::AtMost => measured <= paper,
-            Bound::Above => measured > paper,
-            Bound::Below => measured < paper,
-            Bound::Exactly => measured == paper,
-        }
-    }
-
-    /// The sign that stands before the number.
-    pub fn sign(self) -> &'static str {
-        match self {
-            Bound::Approx => "≈ ",
-            Bound::AtLeast => "≥ ",
-            Bound::AtMost => "≤ ",
-            Bound::Above => "> ",
-            Bound::Below => "< ",
-            Bound::Exactly => "",
-        }
-    }
-}
-
 /// The data of a figure that answers a claim: the mean of one protocol's bars over the claim's workloads, divided by
 /// that of another protocol where the figure compares protocols. A reader takes the same number from the mean bars of
 /// the paper's figure.
@@ -189,6 +138,49 @@ pub struct Measured {
     /// Whether the mean is taken of the workloads' own quotients, and not the quotient of the means.
     #[serde(default)]
     pub of_quotients: bool,
+}
+
+impl Claim {
+    /// The statements among which the claim is counted. What is counted without a simulation is a fact, wherever the
+    /// paper has it.
+    fn group(&self) -> Group {
+        match self.kind {
+            _ if self.fact.is_some() => Group::Facts,
+            Kind::Headline => Group::Headlines,
+            Kind::Result => Group::Results,
+            Kind::Trend => Group::Directions,
+            Kind::Arithmetic => Group::Facts,
+        }
+    }
+}
+
+impl Measured {
+    /// Bars that are divided by others are quotients. Without a divisor they are meant as they are.
+    fn reading(&self) -> Reading {
+        if self.versus.is_some() { Reading::Quotient } else { Reading::Plain }
+    }
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bar = |protocol: &Name, variant: &Option<Name>| match variant {
+            Some(variant) => format!("{protocol} {variant}"),
+            None => protocol.to_string(),
+        };
+        let what = bar(&self.protocol, &self.variant);
+        let parts: Vec<&str> = self.parts.iter().map(|part| &**part).collect();
+        let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(" + ")) };
+        let over = self.versus.as_ref().map(|versus| bar(versus, &self.versus_variant));
+        match (self.reaches, over) {
+            (Some(share), _) => {
+                write!(f, "where {what} reaches {:.0} % of its best, {} mean", share * 100.0, self.mean)?
+            }
+            (None, None) => write!(f, "{} of {what}{parts}", self.mean)?,
+            (None, Some(over)) if self.of_quotients => write!(f, "{} of {what}{parts} over {over}", self.mean)?,
+            (None, Some(over)) => write!(f, "{} of {what}{parts} over that of {over}", self.mean)?,
+        }
+        write!(f, ", figure {}", self.figure)
+    }
 }
 
 /// Reads and checks the claims of a paper; `file` is its name in messages.
@@ -275,31 +267,6 @@ fn variants<'f>(figure: &'f Figure, protocol: &str) -> Vec<&'f str> {
     series.filter_map(|series| series.variant.as_deref()).chain(baseline.map(|name| &**name)).collect()
 }
 
-/// The verdict on a claim or a trend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It is measured on all its workloads and lies within the bound.
-    Agrees,
-    /// It is measured on all its workloads and lies outside of the bound.
-    Disagrees,
-    /// It is measured on some of its workloads only.
-    Partial,
-    /// It is not measured at all.
-    NotMeasured,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Verdict::Agrees => "agrees",
-            Verdict::Disagrees => "disagrees",
-            Verdict::Partial => "partial",
-            Verdict::NotMeasured => "not measured",
-        })
-    }
-}
-
 /// A claim beside what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
@@ -319,10 +286,12 @@ pub struct Evaluation {
     pub bound: Bound,
     /// The measured number; none where it is not measured.
     pub measured: Option<f64>,
-    /// The measured number over the paper's.
-    pub ratio: Option<f64>,
+    /// The measured effect over the paper's; none where it is not measured, or no effect is stated.
+    pub effect_recovered: Option<f64>,
     /// Whether the measured number agrees with the paper's.
     pub verdict: Verdict,
+    /// The statements among which it is counted.
+    pub group: Group,
     /// The reason of the verdict in words.
     pub reason: String,
 }
@@ -336,6 +305,8 @@ pub struct Predicted {
     pub source: String,
     /// The prediction in our own words.
     pub text: String,
+    /// What is compared: the mean, the bars and the baseline.
+    pub compared: String,
     /// The measured number; none where a run is missing.
     pub measured: Option<f64>,
     /// Over which workloads, or why there is no value.
@@ -347,12 +318,7 @@ pub fn evaluate(claims: &[Claim], figures: &[FigureData], facts: &BTreeMap<Strin
     claims
         .iter()
         .map(|claim| {
-            let (measured, verdict, reason) = match (&claim.measured, &claim.fact, &claim.unmeasured) {
-                (Some(binding), ..) => evaluate_figure(claim, binding, figures),
-                (None, Some(fact), _) => evaluate_fact(claim, fact, facts),
-                (None, None, Some(why)) => (None, Verdict::NotMeasured, why.clone()),
-                (None, None, None) => (None, Verdict::NotMeasured, "it is bound to nothing".to_owned()),
-            };
+            let Answer { measured, effect_recovered, verdict, reason } = answer(claim, figures, facts);
             Evaluation {
                 id: claim.id.to_string(),
                 source: claim.source.clone(),
@@ -362,8 +328,9 @@ pub fn evaluate(claims: &[Claim], figures: &[FigureData], facts: &BTreeMap<Strin
                 paper: claim.value,
                 bound: claim.bound,
                 measured,
-                ratio: measured.map(|measured| measured / claim.value).filter(|ratio| ratio.is_finite()),
+                effect_recovered,
                 verdict,
+                group: claim.group(),
                 reason,
             }
         })
@@ -375,7 +342,7 @@ pub fn predict(predictions: &[Prediction], figures: &[FigureData]) -> Vec<Predic
     predictions
         .iter()
         .map(|prediction| {
-            let (measured, reason) = match measure(&prediction.measured, &prediction.workloads, figures) {
+            let (measured, reason) = match measure(&prediction.measured, &prediction.workloads, figures, usize::MAX) {
                 Ok(Measurement { value, over, absent }) if absent.is_empty() => (Some(value), over),
                 Ok(Measurement { value, over, absent }) => {
                     (Some(value), format!("{over}; without {}", absent.join(", ")))
@@ -386,6 +353,7 @@ pub fn predict(predictions: &[Prediction], figures: &[FigureData]) -> Vec<Predic
                 id: prediction.id.to_string(),
                 source: prediction.source.clone(),
                 text: prediction.text.clone(),
+                compared: compared(prediction, figures),
                 measured,
                 reason,
             }
@@ -393,30 +361,65 @@ pub fn predict(predictions: &[Prediction], figures: &[FigureData]) -> Vec<Predic
         .collect()
 }
 
-fn evaluate_fact(claim: &Claim, fact: &str, facts: &BTreeMap<String, f64>) -> (Option<f64>, Verdict, String) {
-    match facts.get(fact) {
-        Some(&counted) => {
-            let holds = claim.bound.holds(counted, claim.value);
-            (Some(counted), whole(holds), format!("counted by Chorus, {}", distance(claim, counted)))
-        }
-        None => (None, Verdict::NotMeasured, "Chorus did not count it in this run".to_owned()),
+/// What a prediction compares. `baseline` is named by the protocols that it stands for.
+fn compared(prediction: &Prediction, figures: &[FigureData]) -> String {
+    let figure = figures.iter().find(|figure| figure.id == *prediction.measured.figure);
+    let groups = figure.iter().flat_map(|figure| &figure.workloads);
+    let baselines: BTreeSet<&str> = groups.filter_map(|group| group.baseline.as_deref()).collect();
+    let compared = prediction.measured.to_string();
+    match baselines.is_empty() || prediction.measured.versus.as_deref() != Some(BASELINE) {
+        true => compared,
+        false => format!("{compared}; the baseline is {}", baselines.into_iter().collect::<Vec<_>>().join(" or ")),
     }
 }
 
-fn evaluate_figure(claim: &Claim, binding: &Measured, figures: &[FigureData]) -> (Option<f64>, Verdict, String) {
-    match measure(binding, &claim.workloads, figures) {
-        Err(why) => (None, Verdict::NotMeasured, why),
-        Ok(Measurement { value, over, absent }) => {
-            let over = format!("{over}, {}", distance(claim, value));
-            if absent.is_empty() {
-                return (Some(value), whole(claim.bound.holds(value, claim.value)), over);
-            }
-            let all = claim.workloads.len();
-            let found = all - absent.len();
-            let reason = format!("{found} of {all} workloads: {over}; without {}", absent.join(", "));
-            (Some(value), Verdict::Partial, reason)
-        }
+/// What was found about a claim.
+struct Answer {
+    measured: Option<f64>,
+    effect_recovered: Option<f64>,
+    verdict: Verdict,
+    reason: String,
+}
+
+impl Answer {
+    fn none(reason: String) -> Answer {
+        Answer { measured: None, effect_recovered: None, verdict: Verdict::NotMeasured, reason }
     }
+
+    fn new(measured: f64, judgement: Judgement, over: &str) -> Answer {
+        let Judgement { verdict, recovered, words } = judgement;
+        let reason = format!("{over}; {words}");
+        Answer { measured: Some(measured), effect_recovered: recovered, verdict, reason }
+    }
+}
+
+fn answer(claim: &Claim, figures: &[FigureData], facts: &BTreeMap<String, f64>) -> Answer {
+    match (&claim.measured, &claim.fact, &claim.unmeasured) {
+        (Some(binding), ..) => answer_by_figure(claim, binding, figures),
+        (None, Some(fact), _) => match facts.get(fact) {
+            Some(&counted) => {
+                let judgement = judge(claim.bound, Reading::Count, claim.value, counted);
+                Answer::new(counted, judgement, "counted by Chorus")
+            }
+            None => Answer::none("Chorus did not count it in this run".to_owned()),
+        },
+        (None, None, Some(why)) => Answer::none(why.clone()),
+        (None, None, None) => Answer::none("it is bound to nothing".to_owned()),
+    }
+}
+
+fn answer_by_figure(claim: &Claim, binding: &Measured, figures: &[FigureData]) -> Answer {
+    let Measurement { value, over, absent } = match measure(binding, &claim.workloads, figures, NAMED_MAX) {
+        Ok(measurement) => measurement,
+        Err(why) => return Answer::none(why),
+    };
+    let answer = Answer::new(value, judge(claim.bound, binding.reading(), claim.value, value), &over);
+    if absent.is_empty() {
+        return answer;
+    }
+    let all = claim.workloads.len();
+    let reason = format!("{} of {all} workloads: {}; without {}", all - absent.len(), answer.reason, absent.join(", "));
+    Answer { verdict: Verdict::Partial, reason, ..answer }
 }
 
 /// The number that a binding gives.
@@ -428,7 +431,12 @@ struct Measurement<'a> {
     absent: Vec<&'a str>,
 }
 
-fn measure<'a>(binding: &Measured, workloads: &'a [Name], figures: &[FigureData]) -> Result<Measurement<'a>, String> {
+fn measure<'a>(
+    binding: &Measured,
+    workloads: &'a [Name],
+    figures: &[FigureData],
+    named_max: usize,
+) -> Result<Measurement<'a>, String> {
     let figure = figures.iter().find(|figure| figure.id == *binding.figure);
     let figure = figure.ok_or_else(|| format!("figure {} is not part of this report", binding.figure))?;
     let parts: Vec<&str> = binding.parts.iter().map(|part| &**part).collect();
@@ -467,7 +475,7 @@ fn measure<'a>(binding: &Measured, workloads: &'a [Name], figures: &[FigureData]
         Some(value) => {
             let over = match found.as_slice() {
                 [one] => (*one).to_owned(),
-                few if few.len() <= NAMED_MAX => format!("{} over {}", binding.mean, few.join(", ")),
+                few if few.len() <= named_max => format!("{} over {}", binding.mean, few.join(", ")),
                 many => format!("{} over {} workloads", binding.mean, many.len()),
             };
             Ok(Measurement { value, over, absent })
@@ -477,28 +485,5 @@ fn measure<'a>(binding: &Measured, workloads: &'a [Name], figures: &[FigureData]
             let of = binding.versus.as_ref().unwrap_or(&binding.protocol);
             Err(format!("the {} of {of} is zero or does not exist", binding.mean))
         }
-    }
-}
-
-fn whole(holds: bool) -> Verdict {
-    if holds { Verdict::Agrees } else { Verdict::Disagrees }
-}
-
-/// The distance of a measured value from the paper's, in words.
-fn distance(claim: &Claim, measured: f64) -> String {
-    let holds = claim.bound.holds(measured, claim.value);
-    match claim.bound {
-        Bound::Approx if claim.value == 0.0 => {
-            format!("{} {NEXT_TO_NOTHING}", if holds { "no more than" } else { "more than" })
-        }
-        Bound::Approx => {
-            let percent = (measured / claim.value - 1.0) * 100.0;
-            let side = if holds { "within" } else { "outside" };
-            format!("{percent:+.0} %, {side} {:.0} %", TOLERANCE * 100.0)
-        }
-        Bound::AtLeast | Bound::AtMost | Bound::Above | Bound::Below => {
-            if holds { "in the stated direction" } else { "against the stated direction" }.to_owned()
-        }
-        Bound::Exactly => if holds { "equal" } else { "different" }.to_owned(),
     }
 }

@@ -34,6 +34,8 @@ th{background:var(--tint);font-weight:600}
 .bad{color:var(--bad);font-weight:600}
 .facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.6rem;margin:1rem 0;padding:0;list-style:none}
 .facts li{background:var(--tint);border-radius:.4rem;padding:.5rem .7rem}
+.headlines{list-style:none;padding:0}
+.headlines .plain{font-weight:600;margin-right:.3rem}
 .facts b{display:block;font-size:1.2rem}
 body:has(.heat){max-width:96rem}
 .heat{font-size:.8rem;min-width:0}

@@ -60,3 +60,4 @@ pub mod stats;
 pub mod store;
 mod svg;
 pub mod trend;
+pub mod verdict;

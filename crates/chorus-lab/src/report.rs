@@ -15,7 +15,7 @@ use chorus_system::Scale;
 use serde::Serialize;
 
 use crate::chart;
-use crate::claim::{Evaluation, Kind, Predicted, Verdict};
+use crate::claim::{Evaluation, Predicted};
 use crate::comparison;
 use crate::experiment::Experiment;
 use crate::figure::{CYCLES, FigureData};
@@ -23,13 +23,14 @@ use crate::html::{Cell, Narrow, details, escape, page, table};
 use crate::note::{FilledNote, Shows};
 use crate::run::{Build, CheckResult, Record};
 use crate::trend::{Compared, TrendResult};
+use crate::verdict::{Group, NOTHING, POINTS, SHARE, Tally, Verdict};
 
-/// The kinds of claims with their headings, in the order in which they are shown.
-const CLAIM_KINDS: [(Kind, &str); 4] = [
-    (Kind::Headline, "Headlines"),
-    (Kind::Result, "Results"),
-    (Kind::Trend, "Directions"),
-    (Kind::Arithmetic, "What is counted or calculated"),
+/// The groups of claims with their headings, in the order in which they are shown.
+const CLAIM_GROUPS: [(Group, &str); 4] = [
+    (Group::Headlines, "Headlines"),
+    (Group::Results, "Results"),
+    (Group::Directions, "Directions"),
+    (Group::Facts, "What is counted or calculated"),
 ];
 
 /// The definition of a metric, for the reader of a page.
@@ -150,7 +151,8 @@ impl Report<'_> {
         let failed = self.records.iter().filter(|record| record.trouble().is_some()).count();
         let figures = self.figures.len();
         format!(
-            "{figures} figure{}, {} runs at {} scale ({failed} without a usable result), revision {}, {}",
+            "{}; {figures} figure{}, {} runs at {} scale ({failed} without a usable result), revision {}, {}",
+            self.tallies().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             if figures == 1 { "" } else { "s" },
             self.records.len(),
             self.scale,
@@ -159,30 +161,31 @@ impl Report<'_> {
         )
     }
 
+    /// The verdicts on all claims and trends, counted by groups.
+    fn tallies(&self) -> Vec<Tally> {
+        tallies(self.claims, self.trends).into_iter().filter(|tally| tally.total() > 0).collect()
+    }
+
     fn head(&self) -> String {
-        let failed = self.records.iter().filter(|record| record.trouble().is_some()).count();
-        let verdicts = |verdict: Verdict| self.claims.iter().filter(|claim| claim.verdict == verdict).count();
         let mut out = format!(
-            "<h1>{}</h1>\n<p class=\"soft\">{}</p>\n<ul class=\"facts\">\n",
+            "<h1>{}</h1>\n<p class=\"soft\">{}</p>\n",
             escape(&self.experiment.title),
             escape(&self.experiment.source)
         );
-        let facts = [
-            (self.records.len().to_string(), "runs".to_owned()),
-            (failed.to_string(), "without a usable result".to_owned()),
-            (verdicts(Verdict::Agrees).to_string(), "claims agree".to_owned()),
-            (verdicts(Verdict::Disagrees).to_string(), "claims disagree".to_owned()),
-            (
-                (verdicts(Verdict::Partial) + verdicts(Verdict::NotMeasured)).to_string(),
-                "claims partly or not measured".to_owned(),
-            ),
-            (self.scale.to_string(), "scale".to_owned()),
+        out.push_str(&self.headlines());
+        out.push_str("<ul class=\"facts\">\n");
+        let failed = self.records.iter().filter(|record| record.trouble().is_some()).count();
+        let tally = |tally: Tally| {
+            let agreeing = format!("{} of {}", tally.count(Verdict::Agrees), tally.total());
+            (agreeing, format!("{} agree", tally.group), tally.others())
+        };
+        let runs = [
+            (self.records.len().to_string(), format!("runs at {} scale", self.scale), String::new()),
+            (failed.to_string(), "without a usable result".to_owned(), String::new()),
         ];
-        let agreeing = self.trends.iter().filter(|trend| trend.verdict == Verdict::Agrees).count();
-        let trends = (!self.trends.is_empty())
-            .then(|| (format!("{agreeing} of {}", self.trends.len()), "orderings agree".to_owned()));
-        for (number, what) in facts.into_iter().chain(trends) {
-            let _ = writeln!(out, "<li><b>{}</b>{}</li>", escape(&number), escape(&what));
+        for (number, what, others) in self.tallies().into_iter().map(tally).chain(runs) {
+            let (number, what, others) = (escape(&number), escape(&what), escape(&others));
+            let _ = writeln!(out, "<li><b>{number}</b>{what}<br/><span class=\"soft\">{others}</span></li>");
         }
         out.push_str("</ul>\n");
         if self.scale != Scale::Paper {
@@ -194,6 +197,21 @@ impl Report<'_> {
             );
         }
         out
+    }
+
+    /// The verdict on each headline in words.
+    fn headlines(&self) -> String {
+        let mut out = String::new();
+        for claim in self.claims.iter().filter(|claim| claim.group == Group::Headlines) {
+            let (class, mark) = verdict_mark(claim.verdict);
+            let (text, reason) = (escape(&claim.text), escape(&claim.reason));
+            let _ = writeln!(
+                out,
+                "<li><span class=\"{class}\">{mark} {}</span> {text} <span class=\"soft\">{reason}</span></li>",
+                claim.verdict
+            );
+        }
+        if out.is_empty() { out } else { format!("<ul class=\"headlines\">\n{out}</ul>\n") }
     }
 
     fn notes_section(&self) -> String {
@@ -234,23 +252,29 @@ impl Report<'_> {
             Cell::classed("where", "Where"),
             Cell::number("Paper"),
             Cell::number("Measured"),
-            Cell::number("Ratio"),
+            Cell::number("Effect"),
             Cell::text("Verdict"),
             Cell::classed("why", "Why"),
         ];
-        let table_of = |(kind, title): (Kind, &str)| {
-            let rows: Vec<Vec<Cell>> = self.claims.iter().filter(|claim| claim.kind == kind).map(claim_row).collect();
+        let table_of = |(group, title): (Group, &str)| {
+            let rows: Vec<Vec<Cell>> = self.claims.iter().filter(|claim| claim.group == group).map(claim_row).collect();
             match rows.is_empty() {
                 true => String::new(),
                 false => format!("<h3>{title}</h3>\n{}", table(Narrow::Cards, &headers, &rows)),
             }
         };
-        let tables: Vec<String> = CLAIM_KINDS.into_iter().map(table_of).collect();
+        let tables: Vec<String> = CLAIM_GROUPS.into_iter().map(table_of).collect();
         format!(
             "<h2 id=\"claims\">What the paper states and what was measured</h2>\n{}\
-             <p class=\"soft\">Ratio is measured over paper. Approximate claims (≈) agree within 15 %. A claim is partial where some of its workloads have no \
-             usable run; a partial claim counts as neither agreement nor disagreement.</p>\n",
-            tables.concat()
+             <p class=\"soft\">A quotient is compared by its effect, which is what it has more or less than 1; other numbers are their own \
+             effect. Effect is the measured effect over the paper's. An approximate claim (≈) agrees within {:.0} points or within {:.0} % of \
+             the effect; otherwise it is weaker or stronger, has no effect (less than {:.0} % of it), or disagrees (the opposite direction). \
+             A claim is partial where some of its workloads have no usable run; a partial claim counts as neither agreement nor \
+             disagreement.</p>\n",
+            tables.concat(),
+            POINTS * 100.0,
+            SHARE * 100.0,
+            NOTHING * 100.0
         )
     }
 
@@ -287,6 +311,7 @@ impl Report<'_> {
         let headers = [
             Cell::classed("claim", "Prediction"),
             Cell::classed("where", "Where"),
+            Cell::classed("why", "What is compared"),
             Cell::number("Measured"),
             Cell::classed("why", "Over"),
         ];
@@ -294,6 +319,7 @@ impl Report<'_> {
             vec![
                 Cell::classed("claim", &prediction.text),
                 Cell::classed("where", &prediction.source),
+                Cell::classed("why", &prediction.compared),
                 Cell::number(prediction.measured.map_or_else(|| "–".to_owned(), number)),
                 Cell::classed("why", &prediction.reason),
             ]
@@ -485,13 +511,28 @@ fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
     out
 }
 
-fn verdict_cell(verdict: Verdict) -> Cell {
+/// The verdicts on claims and trends, counted by groups. Trends are directions.
+pub fn tallies(claims: &[Evaluation], trends: &[TrendResult]) -> Vec<Tally> {
+    let of_claims = claims.iter().map(|claim| (claim.group, claim.verdict));
+    Tally::of(of_claims.chain(trends.iter().map(|trend| (Group::Directions, trend.verdict))))
+}
+
+/// The class and the sign of a verdict.
+fn verdict_mark(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
-        Verdict::Agrees => Cell::classed("good plain", "✓ agrees"),
-        Verdict::Disagrees => Cell::classed("bad plain", "✗ disagrees"),
-        Verdict::Partial => Cell::name("◐ partial"),
-        Verdict::NotMeasured => Cell::classed("soft plain", "– not measured"),
+        Verdict::Agrees => ("good plain", "✓"),
+        Verdict::Weaker => ("plain", "▽"),
+        Verdict::Stronger => ("plain", "△"),
+        Verdict::NoEffect => ("bad plain", "○"),
+        Verdict::Disagrees => ("bad plain", "✗"),
+        Verdict::Partial => ("plain", "◐"),
+        Verdict::NotMeasured => ("soft plain", "–"),
     }
+}
+
+fn verdict_cell(verdict: Verdict) -> Cell {
+    let (class, mark) = verdict_mark(verdict);
+    Cell::classed(class, format!("{mark} {verdict}"))
 }
 
 /// A comparison of bars in a line.
@@ -516,7 +557,7 @@ fn claim_row(claim: &Evaluation) -> Vec<Cell> {
         Cell::classed("where", &claim.source),
         Cell::number(format!("{}{}", claim.bound.sign(), claim.paper)),
         number(claim.measured),
-        number(claim.ratio),
+        Cell::number(claim.effect_recovered.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", share * 100.0))),
         verdict_cell(claim.verdict),
         Cell::classed("why", &claim.reason),
     ]

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use chorus_registry::Registry;
 use chorus_system::Scale;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::claim::{self, Evaluation, Measured, Predicted};
@@ -19,9 +20,10 @@ use crate::report::{self, IndexEntry, MetricDefinition, Report, ReportError};
 use crate::run::{Build, CheckResult, Record, RunSpec, Runner};
 use crate::store::{Store, StoreError};
 use crate::trend::{self, TrendResult};
+use crate::verdict::{Tally, Verdict};
 
 /// The version of the JSON that [`Reproduction::to_json`] writes.
-pub const JSON_SCHEMA_VERSION: u32 = 2;
+pub const JSON_SCHEMA_VERSION: u32 = 3;
 
 /// The name of the results store in the output directory.
 pub const STORE_FILE: &str = "results.sqlite";
@@ -85,6 +87,8 @@ pub struct ReproducedPaper {
     pub name: String,
     /// The title of the paper.
     pub title: String,
+    /// The size at which the runs were made.
+    pub scale: Scale,
     /// The figures that were made.
     pub figures: Vec<FigureData>,
     /// The claims about these figures, with their verdicts.
@@ -141,6 +145,30 @@ impl Reproduction {
 }
 
 impl ReproducedPaper {
+    /// The verdicts on all claims and trends, counted by groups.
+    pub fn tallies(&self) -> Vec<Tally> {
+        report::tallies(&self.claims, &self.trends)
+    }
+
+    /// The number of each verdict in each group.
+    fn verdicts(&self) -> Value {
+        let group = |tally: Tally| {
+            let counts = Verdict::ALL.into_iter().map(|verdict| (verdict.to_string(), json!(tally.count(verdict))));
+            (tally.group.to_string(), Value::Object(counts.collect()))
+        };
+        Value::Object(self.tallies().into_iter().map(group).collect())
+    }
+
+    /// Records that tell their scale, so that each can be read by itself.
+    fn at_scale(&self, records: &[impl Serialize]) -> Vec<Value> {
+        let record = |record| {
+            let mut record = json!(record);
+            record["scale"] = json!(self.scale.to_string());
+            record
+        };
+        records.iter().map(record).collect()
+    }
+
     fn to_json(&self) -> Value {
         let failures: Vec<Value> = self
             .records
@@ -155,11 +183,13 @@ impl ReproducedPaper {
         json!({
             "name": self.name,
             "title": self.title,
+            "scale": self.scale.to_string(),
             "runs": self.records.len(),
             "wrong_results": self.records.iter().filter(wrong).count(),
             "figures": self.figures,
-            "claims": self.claims,
-            "trends": self.trends,
+            "verdicts": self.verdicts(),
+            "claims": self.at_scale(&self.claims),
+            "trends": self.at_scale(&self.trends),
             "predictions": self.predictions,
             "failures": failures,
             "page": self.page.as_ref().map(|path| path.display().to_string()),
@@ -240,7 +270,8 @@ fn compute(paper: &Paper, request: &Request<'_>, results: &Results<'_>) -> Repro
     let records =
         specs.iter().filter(|spec| seen.insert(*spec)).filter_map(|spec| results.get(spec)).cloned().collect();
     let (name, title) = (experiment.name.clone(), experiment.title.clone());
-    ReproducedPaper { name, title, figures, claims, trends, predictions, records, page: None }
+    let scale = request.scale;
+    ReproducedPaper { name, title, scale, figures, claims, trends, predictions, records, page: None }
 }
 
 fn write_page(

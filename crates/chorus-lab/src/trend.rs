@@ -6,10 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::claim::Verdict;
 use crate::document::{Document, DocumentError, Name};
 use crate::experiment::Experiment;
 use crate::figure::{Bar, FigureData};
+use crate::verdict::Verdict;
 
 /// A statement of a paper about the order of bars, without a number.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use chorus_lab::claim::{self, Evaluation, Verdict};
+use chorus_lab::claim::{self, Evaluation};
 use chorus_lab::experiment::Experiment;
 use chorus_lab::figure::{FigureData, Results};
 use chorus_lab::run::{Outcome, Record, RunResult, RunSpec};
+use chorus_lab::verdict::Verdict;
 use chorus_system::Scale;
 
 use crate::fake::{SHIPPED, result};

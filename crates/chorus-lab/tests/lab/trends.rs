@@ -1,10 +1,11 @@
 //! Statements of papers about the order of bars, and bars that are the best of several.
 
-use chorus_lab::claim::{self, Verdict};
+use chorus_lab::claim;
 use chorus_lab::experiment::Experiment;
 use chorus_lab::figure::{FigureData, Results};
 use chorus_lab::run::{Record, RunError, RunErrorKind};
 use chorus_lab::trend::{self, TrendResult};
+use chorus_lab::verdict::Verdict;
 use chorus_system::Scale;
 
 use crate::fake::{EXPERIMENT, KNOWN, failed, record};

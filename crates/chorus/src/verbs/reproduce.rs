@@ -9,6 +9,7 @@ use chorus_lab::paper::{self, Paper};
 use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce};
 use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
+use chorus_lab::verdict::Group;
 use chorus_proof::facts;
 use chorus_registry::Registry;
 use clap::Args;
@@ -130,6 +131,7 @@ fn print(reproduction: &Reproduction, session: &mut Session) -> Result<(), Failu
 
 fn print_paper(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Failure> {
     session.output.line(&format!("{}: {}\n", paper.name, paper.title))?;
+    print_headlines(paper, session)?;
     for figure in &paper.figures {
         print_figure(figure, session)?;
     }
@@ -148,13 +150,27 @@ fn print_paper(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Fai
     Ok(())
 }
 
+/// The verdict on each headline in words, and all verdicts counted by groups.
+fn print_headlines(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Failure> {
+    for claim in paper.claims.iter().filter(|claim| claim.group == Group::Headlines) {
+        session.output.line(&format!("{}: {} {}.", claim.verdict, claim.text, claim.reason))?;
+    }
+    for tally in paper.tallies().into_iter().filter(|tally| tally.total() > 0) {
+        let others = Some(tally.others()).filter(|others| !others.is_empty());
+        session.output.line(&format!("{tally}{}", others.map_or_else(String::new, |others| format!("; {others}"))))?;
+    }
+    session.output.line("")
+}
+
 fn claims(paper: &ReproducedPaper) -> Table {
-    let mut claims = table(["claim", "paper", "measured", "verdict", "why"]);
+    let mut claims = table(["claim", "paper", "measured", "effect", "verdict", "why"]);
     for claim in &paper.claims {
         let stated = format!("{}{}", claim.bound.sign(), ratio(claim.paper));
-        claims.add_row([&claim.id, &stated, &or_dash(claim.measured), &claim.verdict.to_string(), &claim.reason]);
+        let effect = claim.effect_recovered.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", share * 100.0));
+        let (measured, verdict) = (or_dash(claim.measured), claim.verdict.to_string());
+        claims.add_row([&claim.id, &stated, &measured, &effect, &verdict, &claim.reason]);
     }
-    align_right(&mut claims, 1..3);
+    align_right(&mut claims, 1..4);
     claims
 }
 
@@ -178,11 +194,12 @@ fn trends(paper: &ReproducedPaper) -> Table {
 }
 
 fn predictions(paper: &ReproducedPaper) -> Table {
-    let mut predictions = table(["prediction", "measured", "over"]);
+    let mut predictions = table(["prediction", "what is compared", "measured", "over"]);
     for prediction in &paper.predictions {
-        predictions.add_row([&prediction.id, &or_dash(prediction.measured), &prediction.reason]);
+        let measured = or_dash(prediction.measured);
+        predictions.add_row([&prediction.id, &prediction.compared, &measured, &prediction.reason]);
     }
-    align_right(&mut predictions, [1]);
+    align_right(&mut predictions, [2]);
     predictions
 }
 
