@@ -17,7 +17,7 @@ use crate::experiment::{BASELINE, Chart, Experiment, Figure};
 use crate::figure::FigureData;
 use crate::stats::Mean;
 use crate::trend::{self, Trend};
-use crate::verdict::{Bound, Group, Judgement, Reading, Verdict, judge};
+use crate::verdict::{Bound, ClaimGroup, Judgement, Reading, Verdict, judge};
 
 /// The most workloads that the reason of a verdict names. Predictions name all of theirs.
 const NAMED_MAX: usize = 6;
@@ -143,13 +143,13 @@ pub struct Measured {
 impl Claim {
     /// The statements among which the claim is counted. What is counted without a simulation is a fact, wherever the
     /// paper has it.
-    fn group(&self) -> Group {
+    fn group(&self) -> ClaimGroup {
         match self.kind {
-            _ if self.fact.is_some() => Group::Facts,
-            Kind::Headline => Group::Headlines,
-            Kind::Result => Group::Results,
-            Kind::Trend => Group::Directions,
-            Kind::Arithmetic => Group::Facts,
+            _ if self.fact.is_some() => ClaimGroup::Facts,
+            Kind::Headline => ClaimGroup::Headlines,
+            Kind::Result => ClaimGroup::Results,
+            Kind::Trend => ClaimGroup::Directions,
+            Kind::Arithmetic => ClaimGroup::Facts,
         }
     }
 }
@@ -291,7 +291,7 @@ pub struct Evaluation {
     /// Whether the measured number agrees with the paper's.
     pub verdict: Verdict,
     /// The statements among which it is counted.
-    pub group: Group,
+    pub group: ClaimGroup,
     /// The reason of the verdict in words.
     pub reason: String,
 }

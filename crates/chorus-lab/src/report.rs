@@ -23,14 +23,14 @@ use crate::html::{Cell, Narrow, details, escape, page, table};
 use crate::note::{FilledNote, Shows};
 use crate::run::{Build, CheckResult, Record};
 use crate::trend::{Compared, TrendResult};
-use crate::verdict::{Group, NOTHING, POINTS, SHARE, Tally, Verdict};
+use crate::verdict::{ClaimGroup, NOTHING, POINTS, SHARE, Tally, Verdict};
 
 /// The groups of claims with their headings, in the order in which they are shown.
-const CLAIM_GROUPS: [(Group, &str); 4] = [
-    (Group::Headlines, "Headlines"),
-    (Group::Results, "Results"),
-    (Group::Directions, "Directions"),
-    (Group::Facts, "What is counted or calculated"),
+const CLAIM_GROUPS: [(ClaimGroup, &str); 4] = [
+    (ClaimGroup::Headlines, "Headlines"),
+    (ClaimGroup::Results, "Results"),
+    (ClaimGroup::Directions, "Directions"),
+    (ClaimGroup::Facts, "What is counted or calculated"),
 ];
 
 /// The definition of a metric, for the reader of a page.
@@ -202,7 +202,7 @@ impl Report<'_> {
     /// The verdict on each headline in words.
     fn headlines(&self) -> String {
         let mut out = String::new();
-        for claim in self.claims.iter().filter(|claim| claim.group == Group::Headlines) {
+        for claim in self.claims.iter().filter(|claim| claim.group == ClaimGroup::Headlines) {
             let (class, mark) = verdict_mark(claim.verdict);
             let (text, reason) = (escape(&claim.text), escape(&claim.reason));
             let _ = writeln!(
@@ -256,7 +256,7 @@ impl Report<'_> {
             Cell::text("Verdict"),
             Cell::classed("why", "Why"),
         ];
-        let table_of = |(group, title): (Group, &str)| {
+        let table_of = |(group, title): (ClaimGroup, &str)| {
             let rows: Vec<Vec<Cell>> = self.claims.iter().filter(|claim| claim.group == group).map(claim_row).collect();
             match rows.is_empty() {
                 true => String::new(),
@@ -514,7 +514,7 @@ fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
 /// The verdicts on claims and trends, counted by groups. Trends are directions.
 pub fn tallies(claims: &[Evaluation], trends: &[TrendResult]) -> Vec<Tally> {
     let of_claims = claims.iter().map(|claim| (claim.group, claim.verdict));
-    Tally::of(of_claims.chain(trends.iter().map(|trend| (Group::Directions, trend.verdict))))
+    Tally::of(of_claims.chain(trends.iter().map(|trend| (ClaimGroup::Directions, trend.verdict))))
 }
 
 /// The class and the sign of a verdict.

@@ -190,7 +190,7 @@ fn judge_effect(reading: Reading, paper: f64, measured: f64) -> Judgement {
 /// The sorts of statements that are counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Group {
+pub enum ClaimGroup {
     /// Numbers in the abstract, introduction or conclusion.
     Headlines,
     /// Numbers of the evaluation.
@@ -201,18 +201,19 @@ pub enum Group {
     Facts,
 }
 
-impl Group {
+impl ClaimGroup {
     /// All groups, in the order in which they are shown.
-    pub const ALL: [Group; 4] = [Group::Headlines, Group::Results, Group::Directions, Group::Facts];
+    pub const ALL: [ClaimGroup; 4] =
+        [ClaimGroup::Headlines, ClaimGroup::Results, ClaimGroup::Directions, ClaimGroup::Facts];
 }
 
-impl fmt::Display for Group {
+impl fmt::Display for ClaimGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Group::Headlines => "headlines",
-            Group::Results => "results",
-            Group::Directions => "directions",
-            Group::Facts => "facts",
+            ClaimGroup::Headlines => "headlines",
+            ClaimGroup::Results => "results",
+            ClaimGroup::Directions => "directions",
+            ClaimGroup::Facts => "facts",
         })
     }
 }
@@ -221,18 +222,18 @@ impl fmt::Display for Group {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// The group.
-    pub group: Group,
+    pub group: ClaimGroup,
     verdicts: Vec<Verdict>,
 }
 
 impl Tally {
     /// A tally for each group, from the verdicts on statements.
-    pub fn of(verdicts: impl Iterator<Item = (Group, Verdict)> + Clone) -> Vec<Tally> {
+    pub fn of(verdicts: impl Iterator<Item = (ClaimGroup, Verdict)> + Clone) -> Vec<Tally> {
         let tally = |group| Tally {
             group,
             verdicts: verdicts.clone().filter(|(of, _)| *of == group).map(|(_, verdict)| verdict).collect(),
         };
-        Group::ALL.into_iter().map(tally).collect()
+        ClaimGroup::ALL.into_iter().map(tally).collect()
     }
 
     /// The number of statements.
@@ -320,10 +321,10 @@ mod tests {
     #[test]
     fn groups_are_counted_apart() {
         let verdicts = [
-            (Group::Facts, Verdict::Agrees),
-            (Group::Headlines, Verdict::Weaker),
-            (Group::Headlines, Verdict::Agrees),
-            (Group::Headlines, Verdict::Weaker),
+            (ClaimGroup::Facts, Verdict::Agrees),
+            (ClaimGroup::Headlines, Verdict::Weaker),
+            (ClaimGroup::Headlines, Verdict::Agrees),
+            (ClaimGroup::Headlines, Verdict::Weaker),
         ];
         let tallies = Tally::of(verdicts.into_iter());
         assert_eq!(tallies[0].to_string(), "1 of 3 headlines agree");

@@ -7,7 +7,7 @@ use chorus_lab::experiment::Experiment;
 use chorus_lab::figure::{FigureData, Results};
 use chorus_lab::paper;
 use chorus_lab::run::Record;
-use chorus_lab::verdict::{Group, Verdict};
+use chorus_lab::verdict::{ClaimGroup, Verdict};
 use chorus_registry::PAPERS;
 use chorus_system::Scale;
 
@@ -60,7 +60,7 @@ fn a_quotient_is_judged_by_its_effect() {
     let evaluation = evaluate(&CLAIM.replace("1.6", "2.0"), &[]).remove(0);
     assert_eq!(
         (evaluation.effect_recovered.map(|share| (share * 10.0).round()), evaluation.group),
-        (Some(6.0), Group::Results)
+        (Some(6.0), ClaimGroup::Results)
     );
 }
 
@@ -103,7 +103,7 @@ fn a_fact_is_compared_exactly_where_the_claim_says_so() {
     };
     check(&fact("5", "states"), Verdict::Agrees, Some(5.0), "counted by Chorus; equal");
     check(&fact("6", "states"), Verdict::Disagrees, Some(5.0), "counted by Chorus; different");
-    assert_eq!(evaluate(&fact("5", "states"), &[("states", 5.0)])[0].group, Group::Facts);
+    assert_eq!(evaluate(&fact("5", "states"), &[("states", 5.0)])[0].group, ClaimGroup::Facts);
     check(&fact("5", "networks"), Verdict::NotMeasured, None, "Chorus did not count it in this run");
 }
 

@@ -9,7 +9,7 @@ use chorus_lab::paper::{self, Paper};
 use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce};
 use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
-use chorus_lab::verdict::Group;
+use chorus_lab::verdict::ClaimGroup;
 use chorus_proof::facts;
 use chorus_registry::Registry;
 use clap::Args;
@@ -152,7 +152,7 @@ fn print_paper(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Fai
 
 /// The verdict on each headline in words, and all verdicts counted by groups.
 fn print_headlines(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Failure> {
-    for claim in paper.claims.iter().filter(|claim| claim.group == Group::Headlines) {
+    for claim in paper.claims.iter().filter(|claim| claim.group == ClaimGroup::Headlines) {
         session.output.line(&format!("{}: {} {}.", claim.verdict, claim.text, claim.reason))?;
     }
     for tally in paper.tallies().into_iter().filter(|tally| tally.total() > 0) {
