@@ -10,6 +10,7 @@ mod legend;
 mod lines;
 mod palette;
 mod scatter;
+mod stated;
 
 use std::collections::BTreeSet;
 
@@ -33,6 +34,8 @@ pub const STYLE: &str = "
 .chart .line{fill:none;stroke-width:2;stroke-linejoin:round}
 .chart .mean{stroke:var(--ink);stroke-dasharray:7 4}
 .chart .mark{stroke:var(--paper);stroke-width:1}
+.chart .stated{fill:var(--paper);stroke:var(--ink);stroke-width:1.6}
+.chart .range{stroke:var(--ink);stroke-width:1.2}
 .chart .arrow{stroke:var(--paper);stroke-width:1;paint-order:stroke}
 ";
 

@@ -4,6 +4,7 @@
 //! protocols and its measure. Several figures may use the same run, which is made once.
 
 mod check;
+mod coverage;
 mod multiples;
 mod sets;
 
@@ -241,7 +242,7 @@ pub struct Part {
     /// The name of the part in the legend.
     pub label: String,
     /// The metric that is the height of the part.
-    pub metric: String,
+    pub metric: Name,
 }
 
 /// One bar of every group, or one point of every line.
@@ -290,9 +291,9 @@ pub struct Marker {
     /// The protocol whose run gives the place.
     pub protocol: Name,
     /// The metric that is divided.
-    pub metric: String,
+    pub metric: Name,
     /// The metric by which it is divided.
-    pub per: String,
+    pub per: Name,
 }
 
 /// The names that experiments may use.
@@ -304,6 +305,8 @@ pub struct KnownNames<'a> {
     pub protocols: &'a [&'a str],
     /// The names of all workloads.
     pub workloads: &'a [&'a str],
+    /// The names of all metrics.
+    pub metrics: &'a [&'a str],
 }
 
 impl Experiment {
@@ -385,6 +388,23 @@ impl Experiment {
             self.matrices.iter().filter(named).any(|matrix| has(&matrix.workloads, workload))
         };
         self.workloads_of(figure).into_iter().filter(of_matrices).collect()
+    }
+
+    /// The means of a figure: the kind, the label and the workloads of each.
+    pub fn means_of(&self, figure: &Figure) -> Vec<(Mean, String, Vec<String>)> {
+        if figure.show == Show::Workloads {
+            return Vec::new();
+        }
+        let named = figure.mean_over.iter().map(|over| {
+            let mean = over.mean.unwrap_or(figure.mean);
+            (mean, format!("{} {}", mean.abbreviation(), over.label), self.workloads_of_mean(figure, over))
+        });
+        let means: Vec<(Mean, String, Vec<String>)> = named.collect();
+        if means.is_empty() {
+            let over = self.workloads_of(figure);
+            return vec![(figure.mean, figure.mean.abbreviation().to_owned(), over)];
+        }
+        means
     }
 
     /// The protocol that a workload of a figure is normalised to.

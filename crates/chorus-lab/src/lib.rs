@@ -26,10 +26,13 @@
 //! | `store.rs` | finished runs in SQLite |
 //! | `stats.rs` | means |
 //! | `sram.rs` | area and power of directories and caches |
-//! | `figure.rs` | figures computed from finished runs |
+//! | `figure.rs`, `figure/` | figures computed from finished runs |
+//! | `stated.rs` | the paper's own numbers beside the bars of its figures |
 //! | `svg.rs`, `chart.rs`, `chart/` | figures drawn: bars and lines |
 //! | `html.rs` | the look of a page |
+//! | `recorded.rs` | results of headline figures at larger scales, recorded beside the experiment |
 //! | `report.rs`, `report/` | one page per paper |
+//! | `estimate.rs` | how long runs will take, from what earlier ones cost |
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
 //! | `comparison.rs`, `comparison/` | every protocol that a machine can have with every workload that it can run |
@@ -40,6 +43,7 @@ pub mod chart;
 pub mod claim;
 pub mod comparison;
 pub mod document;
+pub mod estimate;
 pub mod experiment;
 pub mod export;
 pub mod figure;
@@ -50,12 +54,14 @@ pub mod note;
 pub mod own_graph;
 pub mod paper;
 pub mod progress;
+pub mod recorded;
 pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod setup;
 pub mod simulate;
 pub mod sram;
+pub mod stated;
 pub mod stats;
 pub mod store;
 mod svg;

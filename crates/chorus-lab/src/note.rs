@@ -97,6 +97,8 @@ pub(crate) struct Shows<'a> {
 pub(crate) struct FilledNote<'n> {
     pub(crate) title: Option<&'n str>,
     pub(crate) paragraphs: Vec<String>,
+    /// Whether one of these paragraphs has a number of the page.
+    pub(crate) is_about_page: bool,
     /// How many paragraphs are left out, since they refer to what the page does not show.
     pub(crate) left_out: usize,
 }
@@ -161,7 +163,9 @@ impl Note {
     pub(crate) fn fill(&self, shows: &Shows<'_>) -> FilledNote<'_> {
         let paragraphs: Vec<String> = self.paragraphs.iter().filter_map(|paragraph| fill(paragraph, shows)).collect();
         let left_out = self.paragraphs.len() - paragraphs.len();
-        FilledNote { title: self.title.as_deref(), paragraphs, left_out }
+        let has_number = |paragraph: &&Paragraph| paragraph.iter().any(|piece| matches!(piece, Piece::Reference(..)));
+        let is_about_page = self.paragraphs.iter().filter(has_number).any(|paragraph| fill(paragraph, shows).is_some());
+        FilledNote { title: self.title.as_deref(), paragraphs, is_about_page, left_out }
     }
 }
 

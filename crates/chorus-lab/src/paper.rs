@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use chorus_registry::Registry;
+use chorus_sim::definitions::definitions;
 
 use crate::claim::{self, Statements};
 use crate::document::{DocumentError, excerpt, nearest, read_file};
 use crate::experiment::{Experiment, KnownNames};
+use crate::figure::CYCLES;
 use crate::note;
+use crate::recorded::Recorded;
 
 /// A paper: its experiments and its statements.
 #[derive(Clone, Debug)]
@@ -16,15 +19,19 @@ pub struct Paper {
     pub experiment: Experiment,
     /// Its statements and predictions. An experiment file of one's own has none.
     pub statements: Statements,
+    /// Results of its headline figure at larger scales.
+    pub recorded: Recorded,
 }
 
 /// Finds an experiment by its name, or reads the experiment file at a path: whatever ends in `.toml` or contains a
 /// separator.
 pub fn load(registry: &Registry, name_or_path: &str) -> Result<Paper, DocumentError> {
+    let metrics = metric_names(registry);
     let known = KnownNames {
         systems: &registry.system_names(),
         protocols: &registry.protocol_names(),
         workloads: &registry.workload_names(),
+        metrics: &metrics.iter().map(String::as_str).collect::<Vec<_>>(),
     };
     if let Some(found) = registry.find_experiment(name_or_path) {
         let beside = |name: &str| Path::new(found.file).with_file_name(name).display().to_string();
@@ -36,11 +43,12 @@ pub fn load(registry: &Registry, name_or_path: &str) -> Result<Paper, DocumentEr
         if !found.notes.is_empty() {
             experiment.notes = note::read(&beside("notes.md"), found.notes, &experiment, &statements)?;
         }
-        return Ok(Paper { experiment, statements });
+        let recorded = Recorded::read(&beside("results.csv"), found.results)?;
+        return Ok(Paper { experiment, statements, recorded });
     }
     if chorus_system::is_path(name_or_path) {
         let experiment = Experiment::read(name_or_path, &read_file(name_or_path)?, &known)?;
-        return Ok(Paper { experiment, statements: Statements::default() });
+        return Ok(Paper { experiment, statements: Statements::default(), recorded: Recorded::default() });
     }
     let names: Vec<String> = registry.experiment_names().into_iter().map(str::to_owned).collect();
     Err(DocumentError::UnknownPaper {
@@ -48,4 +56,10 @@ pub fn load(registry: &Registry, name_or_path: &str) -> Result<Paper, DocumentEr
         nearest: nearest(name_or_path, &names),
         known: names,
     })
+}
+
+/// Every metric that a run may have, and its cycles.
+pub fn metric_names(registry: &Registry) -> Vec<String> {
+    let counted = definitions(registry.protocols()).into_iter().map(|definition| definition.key);
+    std::iter::once(CYCLES.to_owned()).chain(counted).collect()
 }

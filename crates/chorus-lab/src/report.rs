@@ -5,6 +5,7 @@
 //! configuration, seed and scale. All numbers are those of the runs that the page lists.
 
 mod data;
+mod scales;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -21,6 +22,7 @@ use crate::experiment::Experiment;
 use crate::figure::{CYCLES, FigureData};
 use crate::html::{Cell, Narrow, details, escape, page, table};
 use crate::note::{FilledNote, Shows};
+use crate::recorded::AtScale;
 use crate::run::{Build, CheckResult, Record};
 use crate::trend::{Compared, TrendResult};
 use crate::verdict::{ClaimGroup, NOTHING, POINTS, SHARE, Tally, Verdict};
@@ -57,6 +59,8 @@ pub struct Report<'a> {
     pub trends: &'a [TrendResult],
     /// The predictions in order.
     pub predictions: &'a [Predicted],
+    /// The headline figure at other scales.
+    pub at_scales: &'a [AtScale],
     /// The runs behind the figures.
     pub records: &'a [Record],
     /// The definitions of the metrics.
@@ -135,6 +139,7 @@ impl Report<'_> {
             self.claims_section(),
             self.trends_section(),
             self.predictions_section(),
+            self.scales_section(),
             self.notes_section(),
             self.figures_section(false),
             self.failures_section(),
@@ -224,7 +229,10 @@ impl Report<'_> {
             "<h2 id=\"notes\">Notes</h2>\n<p class=\"soft\">Numbers in the notes are those of this page. \
              Numbers that were counted or tried by hand are marked, and are of quick scale.</p>\n",
         );
-        for note in notes.iter().filter(|note| !note.paragraphs.is_empty()) {
+        // A page with the headline alone is about nothing else.
+        let is_whole = self.figures.len() == self.experiment.figures.len();
+        let is_shown = |note: &&FilledNote<'_>| !note.paragraphs.is_empty() && (is_whole || note.is_about_page);
+        for note in notes.iter().filter(is_shown) {
             if let Some(title) = note.title {
                 let _ = writeln!(out, "<h3>{}</h3>", escape(title));
             }
@@ -232,7 +240,7 @@ impl Report<'_> {
                 let _ = writeln!(out, "<p>{}</p>", escape(paragraph));
             }
         }
-        if notes.iter().any(|note| note.left_out > 0) {
+        if notes.iter().any(|note| note.left_out > 0 || !(is_shown(&note) || note.paragraphs.is_empty())) {
             let _ = writeln!(
                 out,
                 "<p class=\"soft\">Remarks on figures that are not on this page are left out; \

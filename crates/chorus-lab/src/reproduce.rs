@@ -16,8 +16,10 @@ use crate::figure::{FigureData, Results};
 use crate::matrix::{Lab, MatrixError};
 use crate::paper::Paper;
 use crate::progress::Progress;
+use crate::recorded::AtScale;
 use crate::report::{self, IndexEntry, MetricDefinition, Report, ReportError};
 use crate::run::{Build, CheckResult, Record, RunSpec, Runner};
+use crate::stated::stated;
 use crate::store::{Store, StoreError};
 use crate::trend::{self, TrendResult};
 use crate::verdict::{Tally, Verdict};
@@ -97,6 +99,8 @@ pub struct ReproducedPaper {
     pub trends: Vec<TrendResult>,
     /// The predictions of these figures where the paper's number is not known.
     pub predictions: Vec<Predicted>,
+    /// The headline figure at other scales, as it was recorded.
+    pub at_scales: Vec<AtScale>,
     /// The runs of the paper.
     pub records: Vec<Record>,
     /// The file of the paper's page; none after cancellation.
@@ -191,6 +195,7 @@ impl ReproducedPaper {
             "claims": self.at_scale(&self.claims),
             "trends": self.at_scale(&self.trends),
             "predictions": self.predictions,
+            "recorded": self.at_scales,
             "failures": failures,
             "page": self.page.as_ref().map(|path| path.display().to_string()),
         })
@@ -240,11 +245,14 @@ fn figures<'p>(paper: &'p Paper, request: &Request<'_>) -> Vec<&'p Figure> {
 }
 
 fn runs(paper: &Paper, request: &Request<'_>) -> Vec<RunSpec> {
-    if request.headline_only {
-        let figures = figures(paper, request);
-        figures.iter().flat_map(|figure| paper.experiment.runs_of(figure, request.scale)).collect()
-    } else {
-        paper.experiment.runs(request.scale)
+    runs_of(paper, request.headline_only, request.scale)
+}
+
+/// The runs of a paper, or of its headline figure alone.
+pub fn runs_of(paper: &Paper, headline_only: bool, scale: Scale) -> Vec<RunSpec> {
+    match paper.experiment.headline().filter(|_| headline_only) {
+        Some(headline) => paper.experiment.runs_of(headline, scale),
+        None => paper.experiment.runs(scale),
     }
 }
 
@@ -252,7 +260,11 @@ fn compute(paper: &Paper, request: &Request<'_>, results: &Results<'_>) -> Repro
     let experiment = &paper.experiment;
     let figures: Vec<FigureData> = figures(paper, request)
         .into_iter()
-        .map(|figure| FigureData::compute(experiment, figure, request.scale, results))
+        .map(|figure| {
+            let mut data = FigureData::compute(experiment, figure, request.scale, results);
+            data.stated = stated(&paper.statements.claims, experiment, figure, &data);
+            data
+        })
         .collect();
     let answered = |measured: &Measured| figures.iter().any(|figure| figure.id == *measured.figure);
     let mut statements = paper.statements.clone();
@@ -271,7 +283,8 @@ fn compute(paper: &Paper, request: &Request<'_>, results: &Results<'_>) -> Repro
         specs.iter().filter(|spec| seen.insert(*spec)).filter_map(|spec| results.get(spec)).cloned().collect();
     let (name, title) = (experiment.name.clone(), experiment.title.clone());
     let scale = request.scale;
-    ReproducedPaper { name, title, scale, figures, claims, trends, predictions, records, page: None }
+    let at_scales = paper.recorded.figures(experiment, &paper.statements.claims, scale);
+    ReproducedPaper { name, title, scale, figures, claims, trends, predictions, at_scales, records, page: None }
 }
 
 fn write_page(
@@ -285,6 +298,7 @@ fn write_page(
         claims: &reproduced.claims,
         trends: &reproduced.trends,
         predictions: &reproduced.predictions,
+        at_scales: &reproduced.at_scales,
         records: &reproduced.records,
         definitions: request.definitions,
         scale: request.scale,

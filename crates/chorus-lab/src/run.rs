@@ -132,6 +132,10 @@ pub struct RunResult {
     pub wall_s: f64,
     /// Processor time of the run on all its threads, in seconds.
     pub user_s: f64,
+    /// The most memory that the process had used by the end of the run, where the system tells. Where several runs are
+    /// made at the same time, that is the memory of all of them.
+    #[serde(default)]
+    pub peak_rss_bytes: Option<u64>,
     /// Number of coalesced line accesses that were issued to the L1 caches.
     pub accesses: u64,
     /// Whether the program computed the right result.
@@ -164,6 +168,7 @@ impl RunResult {
             "simulated_ns": self.simulated_ns,
             "wall_s": self.wall_s,
             "user_s": self.user_s,
+            "peak_rss_bytes": self.peak_rss_bytes,
             "accesses": self.accesses,
             "result": self.result.name(),
             "metrics": self.metrics,

@@ -72,6 +72,7 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner) -> Result<RunR
         simulated_ns: simulated.simulated_ns,
         wall_s: wall.elapsed().as_secs_f64(),
         user_s: processor.elapsed().as_secs_f64(),
+        peak_rss_bytes: peak_rss_bytes(),
         accesses: simulated.accesses,
         result: match simulated.check {
             Verdict::Checked => CheckResult::Pass,
@@ -104,6 +105,13 @@ impl Stopwatch {
             Stopwatch::Process(begin) => begin.elapsed(),
         }
     }
+}
+
+/// The most memory that this process has used, as Linux tells it.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    kibibytes.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes << 10)
 }
 
 /// The refusal of a workload by a protocol: the work-groups of the workload communicate within a kernel, and the

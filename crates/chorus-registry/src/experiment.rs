@@ -14,6 +14,8 @@ pub struct NamedExperiment {
     pub claims: &'static str,
     /// The notes of its page, as Markdown; empty where there are none.
     pub notes: &'static str,
+    /// Recorded results of the headline figure at larger scales, as CSV; empty where there are none.
+    pub results: &'static str,
 }
 
 /// The papers that Chorus ships; `papers/NAME/` holds the files of each.
@@ -24,6 +26,7 @@ pub static PAPERS: &[NamedExperiment] = &[
         text: include_str!("../../../papers/tc/experiment.toml"),
         claims: include_str!("../../../papers/tc/claims.toml"),
         notes: include_str!("../../../papers/tc/notes.md"),
+        results: include_str!("../../../papers/tc/results.csv"),
     },
     NamedExperiment {
         name: "hmg",
@@ -31,6 +34,7 @@ pub static PAPERS: &[NamedExperiment] = &[
         text: include_str!("../../../papers/hmg/experiment.toml"),
         claims: include_str!("../../../papers/hmg/claims.toml"),
         notes: include_str!("../../../papers/hmg/notes.md"),
+        results: include_str!("../../../papers/hmg/results.csv"),
     },
     NamedExperiment {
         name: "rec",
@@ -38,6 +42,7 @@ pub static PAPERS: &[NamedExperiment] = &[
         text: include_str!("../../../papers/rec/experiment.toml"),
         claims: include_str!("../../../papers/rec/claims.toml"),
         notes: include_str!("../../../papers/rec/notes.md"),
+        results: include_str!("../../../papers/rec/results.csv"),
     },
     NamedExperiment {
         name: "cpelide",
@@ -45,6 +50,7 @@ pub static PAPERS: &[NamedExperiment] = &[
         text: include_str!("../../../papers/cpelide/experiment.toml"),
         claims: include_str!("../../../papers/cpelide/claims.toml"),
         notes: include_str!("../../../papers/cpelide/notes.md"),
+        results: include_str!("../../../papers/cpelide/results.csv"),
     },
     NamedExperiment {
         name: "spandex",
@@ -52,5 +58,6 @@ pub static PAPERS: &[NamedExperiment] = &[
         text: include_str!("../../../papers/spandex/experiment.toml"),
         claims: include_str!("../../../papers/spandex/claims.toml"),
         notes: include_str!("../../../papers/spandex/notes.md"),
+        results: include_str!("../../../papers/spandex/results.csv"),
     },
 ];

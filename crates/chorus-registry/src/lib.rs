@@ -328,7 +328,8 @@ mod tests {
 
     #[test]
     fn what_is_added_is_found_and_listed_last() {
-        let experiment = NamedExperiment { name: "mine", file: "mine.toml", text: "", claims: "", notes: "" };
+        let experiment =
+            NamedExperiment { name: "mine", file: "mine.toml", text: "", claims: "", notes: "", results: "" };
         let tiny = "base = \"tc\"\nname = \"tiny\"\ntitle = \"tiny\"\nsource = \"none\"";
         let registry = Registry::standard().system("tiny.toml", tiny).experiment(experiment);
         assert!(registry.errors().is_empty(), "{:?}", registry.errors());

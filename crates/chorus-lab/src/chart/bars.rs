@@ -3,6 +3,7 @@
 use super::axis::{Frame, Scale, short};
 use super::legend::{Legend, text_width};
 use super::palette::{define_hatchings, fill_rect};
+use super::stated::{STATED, draw_range, draw_stated, stated_in, title_of};
 use super::{Drawing, LEFT, PLOT_HEIGHT, RIGHT, WIDTH_WIDE};
 use crate::figure::{Bar, FigureData, Group};
 use crate::svg::{Anchor, Svg};
@@ -26,7 +27,7 @@ const SAMPLE_WIDTH: f64 = 14.0;
 pub(super) fn draw(figure: &FigureData, prefix: &str, fills: &[usize]) -> Drawing {
     let (workloads, means) = figure.shown();
     let groups: Vec<&Group> = workloads.iter().chain(means).collect();
-    let (names, fills): (Vec<&str>, Vec<usize>) = if figure.parts.is_empty() {
+    let (mut names, fills): (Vec<&str>, Vec<usize>) = if figure.parts.is_empty() {
         figure.series.iter().map(|series| series.label.as_str()).zip(fills.iter().copied()).unzip()
     } else {
         figure.parts.iter().map(String::as_str).zip(0..).unzip()
@@ -36,16 +37,19 @@ pub(super) fn draw(figure: &FigureData, prefix: &str, fills: &[usize]) -> Drawin
     let bar_width = bar_width(figure, groups.len());
     let bars_width = in_row as f64 * group_width;
     let width = (LEFT + bars_width + RIGHT).max(WIDTH_MIN);
+    names.extend(stated_in(figure).next().map(|_| STATED));
     let legend = Legend::new(names, SAMPLE_WIDTH, width - LEFT - RIGHT);
     let room = if bar_width < UPRIGHT_WIDTH { 1.16 } else { 1.08 };
     let least = if figure.is_relative { 1.0 } else { 0.0 };
-    let scale = Scale::up_to(highest(&groups, least) * room);
+    let scale = Scale::up_to(highest(figure, &groups, least) * room);
     let mut top = 26.0 + legend.height();
 
     let mut svg = Svg::default();
     define_hatchings(&mut svg, prefix, fills.iter().copied());
-    legend
-        .draw(&mut svg, LEFT, |svg, index, corner| fill_rect(svg, prefix, fills[index], corner, (SAMPLE_WIDTH, 12.0)));
+    legend.draw(&mut svg, LEFT, |svg, index, corner| match fills.get(index) {
+        Some(&fill) => fill_rect(svg, prefix, fill, corner, (SAMPLE_WIDTH, 12.0)),
+        None => draw_stated(svg, STATED, (corner.0 + SAMPLE_WIDTH / 2.0, corner.1 + 6.0)),
+    });
     for (row, groups) in groups.chunks(in_row.max(1)).enumerate() {
         let bottom = top + PLOT_HEIGHT;
         let frame = Frame { left: LEFT, right: width - RIGHT, top, bottom, scale, has_unity: figure.is_relative };
@@ -57,6 +61,7 @@ pub(super) fn draw(figure: &FigureData, prefix: &str, fills: &[usize]) -> Drawin
         for (index, group) in (row * in_row..).zip(groups) {
             let is_first_mean = index == workloads.len() && index > 0;
             plot.draw_group(&mut svg, group, left, (index >= workloads.len(), is_first_mean));
+            plot.draw_stated(&mut svg, figure.workloads.len() - workloads.len() + index, left);
             left += group_width;
         }
         frame.draw_base(&mut svg);
@@ -84,9 +89,11 @@ fn groups_in_row(groups: usize, group_width: f64) -> usize {
     (groups as f64 / rows).ceil() as usize
 }
 
-fn highest(groups: &[&Group], least: f64) -> f64 {
+fn highest(figure: &FigureData, groups: &[&Group], least: f64) -> f64 {
     let values = groups.iter().flat_map(|group| &group.bars).filter_map(Bar::value);
-    values.fold(least, f64::max)
+    let by_seed = groups.iter().flat_map(|group| &group.by_seed).flatten().copied();
+    let stated = stated_in(figure).map(|stated| stated.value);
+    values.chain(by_seed).chain(stated).fold(least, f64::max)
 }
 
 struct Plot<'a> {
@@ -125,7 +132,7 @@ impl Plot<'_> {
             let centre = x + self.bar_width / 2.0;
             match bar {
                 Bar::Parts(parts) => {
-                    self.draw_bar(svg, parts, (x, index), &format!("{}, {}", group.label, series.label))
+                    self.draw_bar(svg, parts, (x, index), (group, &format!("{}, {}", group.label, series.label)))
                 }
                 Bar::Missing(why) => {
                     let turned = Anchor { side: "start", turn_degrees: -90 };
@@ -141,7 +148,15 @@ impl Plot<'_> {
         svg.text(class, (left + width / 2.0, self.height() - 8.0), Anchor::MIDDLE, &group.label);
     }
 
-    fn draw_bar(&self, svg: &mut Svg, parts: &[f64], (x, index): (f64, usize), name: &str) {
+    /// Marks what the paper states for bars of the group at a position.
+    fn draw_stated(&self, svg: &mut Svg, group: usize, left: f64) {
+        for stated in stated_in(self.figure).filter(|stated| stated.group == group) {
+            let x = left + (stated.series as f64 + 0.5) * self.bar_width;
+            draw_stated(svg, &title_of(self.figure, stated), (x, self.frame.y(stated.value)));
+        }
+    }
+
+    fn draw_bar(&self, svg: &mut Svg, parts: &[f64], (x, index): (f64, usize), (group, name): (&Group, &str)) {
         let total: f64 = parts.iter().sum();
         let margin = self.bar_width * 0.09;
         let (x, width) = (x + margin, self.bar_width - 2.0 * margin);
@@ -157,7 +172,13 @@ impl Plot<'_> {
             svg.close();
             below += value;
         }
-        let (centre, above) = (x + width / 2.0, y(total) - 4.0);
+        let range = group.range(index);
+        if let Some((least, greatest)) = range {
+            let title = format!("{name}: {least:.4} to {greatest:.4} over the seeds");
+            draw_range(svg, &title, x + width / 2.0, (y(least), y(greatest)));
+        }
+        let top = range.map_or(total, |range| range.1.max(total));
+        let (centre, above) = (x + width / 2.0, y(top) - 4.0);
         if self.bar_width < UPRIGHT_WIDTH {
             let turned = Anchor { side: "start", turn_degrees: -90 };
             svg.text("value", (centre + 4.0, above), turned, &short(total));

@@ -6,6 +6,7 @@
 use super::axis::{Frame, Scale};
 use super::legend::Legend;
 use super::palette::{draw_mark, line_colour};
+use super::stated::{STATED, draw_stated, stated_in, title_of};
 use super::{Drawing, LEFT, RIGHT};
 use crate::figure::{Bar, FigureData, Group, SeriesData};
 use crate::svg::{Anchor, Svg};
@@ -22,6 +23,8 @@ pub(super) fn draw(figure: &FigureData) -> Drawing {
     let (lines, coloured) = lines_of(figure);
     let mut names: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
     names.extend(figure.markers.as_ref().map(|markers| markers.label.as_str()));
+    let stated_at = names.len();
+    names.extend(stated_in(figure).next().map(|_| STATED));
     let legend = Legend::new(names, SAMPLE_WIDTH, WIDTH - LEFT - RIGHT);
     let top = 26.0 + legend.height();
     let frame = Frame {
@@ -49,8 +52,12 @@ pub(super) fn draw(figure: &FigureData) -> Drawing {
     for (index, line) in lines.iter().take(coloured).enumerate() {
         plot.draw_marker(&mut svg, index, line);
     }
+    plot.draw_stated(&mut svg);
     legend.draw(&mut svg, LEFT, |svg, index, (x, y)| {
         let centre = (x + SAMPLE_WIDTH / 2.0, y + 6.0);
+        if index == stated_at {
+            return draw_stated(svg, STATED, centre);
+        }
         if index < lines.len() {
             stroke(svg, index, coloured, &[(x, centre.1), (x + SAMPLE_WIDTH, centre.1)]);
         }
@@ -78,7 +85,8 @@ fn lines_of(figure: &FigureData) -> (Vec<Group>, usize) {
 /// An axis around all points, and around the baseline.
 fn scale(figure: &FigureData, lines: &[Group]) -> Scale {
     let baseline = figure.is_relative.then_some(1.0);
-    let values = || lines.iter().flat_map(|line| &line.bars).filter_map(Bar::value).chain(baseline);
+    let stated = || stated_in(figure).map(|stated| stated.value);
+    let values = || lines.iter().flat_map(|line| &line.bars).filter_map(Bar::value).chain(baseline).chain(stated());
     let (lowest, highest) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     let (lowest, highest) = if lowest <= highest { (lowest, highest) } else { (0.0, 1.0) };
     let room = (highest - lowest).max(0.1) * 0.12;
@@ -116,6 +124,15 @@ impl Plot<'_> {
                 draw_mark(svg, index, *place);
             }
             svg.close();
+        }
+    }
+
+    /// Marks what the paper states for points.
+    fn draw_stated(&self, svg: &mut Svg) {
+        for stated in stated_in(self.figure) {
+            let place = self.figure.series[stated.series].at;
+            let Some(index) = self.points.iter().position(|point| point.at == place) else { continue };
+            draw_stated(svg, &title_of(self.figure, stated), (self.x(index as f64), self.frame.y(stated.value)));
         }
     }
 

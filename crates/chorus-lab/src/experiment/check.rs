@@ -21,7 +21,7 @@ impl Experiment {
             self.sets.check_workloads(document, &matrix.workloads, known)?;
         }
         for figure in &self.figures {
-            self.check_figure(figure, document)?;
+            self.check_figure(figure, document, known)?;
         }
         match self.figures.iter().filter(|figure| figure.headline).collect::<Vec<_>>().as_slice() {
             [_] => Ok(()),
@@ -33,8 +33,14 @@ impl Experiment {
         }
     }
 
-    fn check_figure(&self, figure: &Figure, document: &Document<'_>) -> Result<(), DocumentError> {
+    fn check_figure(
+        &self,
+        figure: &Figure,
+        document: &Document<'_>,
+        known: &KnownNames<'_>,
+    ) -> Result<(), DocumentError> {
         self.check_names(figure, document)?;
+        check_metrics(figure, document, known)?;
         let wrong =
             |message: &str| Err(document.mistake(figure.id.span(), format!("figure `{}` {message}", figure.id)));
         if figure.series.is_empty() {
@@ -44,6 +50,7 @@ impl Experiment {
             return wrong("has no `matrices`; expected at least one");
         }
         self.check_baseline(figure).or_else(|message| wrong(&message))?;
+        self.check_coverage(figure).or_else(|message| wrong(&message))?;
         check_chart(figure).or_else(wrong)?;
         check_measure(figure).or_else(wrong)
     }
@@ -126,6 +133,14 @@ impl Matrix {
         }
         document.check_unique("variant", self.variants.iter().map(|variant| &variant.name))
     }
+}
+
+/// Every metric of a figure is one that runs count.
+fn check_metrics(figure: &Figure, document: &Document<'_>, known: &KnownNames<'_>) -> Result<(), DocumentError> {
+    let of_marker = figure.marker.iter().flat_map(|marker| [&marker.metric, &marker.per]);
+    let of_parts = figure.parts.iter().map(|part| &part.metric);
+    let mut metrics = figure.metric.iter().chain(&figure.less).chain(&figure.per).chain(of_parts).chain(of_marker);
+    metrics.try_for_each(|metric| document.check_known("metric", metric, known.metrics))
 }
 
 /// The chart has the keys that it needs, and none that it would ignore.

@@ -17,15 +17,29 @@ pub(super) fn table_of(figure: &FigureData) -> String {
 fn lines_table(figure: &FigureData, lines: &[Group]) -> String {
     let mut headers = vec![Cell::text(figure.swept.as_deref().unwrap_or_default())];
     headers.extend(figure.points().iter().map(|series| Cell::number(&series.label)));
-    let row = |line: &Group| std::iter::once(Cell::name(&line.label)).chain(line.bars.iter().map(bar_cell)).collect();
+    let row = |line: &Group| {
+        let bars = line.bars.iter().map(|bar| bar_cell(bar, None));
+        std::iter::once(Cell::name(&line.label)).chain(bars).collect()
+    };
     table(Narrow::Scroll, &headers, &lines.iter().map(row).collect::<Vec<Vec<Cell>>>())
 }
 
-fn bar_cell(bar: &Bar) -> Cell {
-    match bar {
-        Bar::Parts(parts) => Cell::number(number(parts.iter().sum())),
-        Bar::Missing(why) => Cell::number(why),
-    }
+/// The height of a bar, and the paper's number behind it where the text gives one.
+fn bar_cell(bar: &Bar, stated: Option<f64>) -> Cell {
+    let height = match bar {
+        Bar::Parts(parts) => number(parts.iter().sum()),
+        Bar::Missing(why) => why.clone(),
+    };
+    Cell::number(match stated {
+        Some(stated) => format!("{height} (paper {stated})"),
+        None => height,
+    })
+}
+
+/// The paper's number for a bar.
+fn stated(figure: &FigureData, group: usize, series: usize) -> Option<f64> {
+    let found = figure.stated.iter().find(|stated| (stated.group, stated.series) == (group, series));
+    found.map(|stated| stated.value)
 }
 
 fn plain_table(figure: &FigureData) -> String {
@@ -34,7 +48,8 @@ fn plain_table(figure: &FigureData) -> String {
     headers.extend(figure.markers.as_ref().map(|markers| Cell::number(&markers.label)));
     let row = |(index, group): (usize, &Group)| {
         let mut row = vec![Cell::name(&group.label)];
-        row.extend(group.bars.iter().map(bar_cell));
+        let bars = group.bars.iter().enumerate();
+        row.extend(bars.map(|(series, bar)| bar_cell(bar, stated(figure, index, series))));
         if let Some(markers) = &figure.markers {
             let at = markers.at.get(index).copied().flatten();
             row.push(Cell::number(at.map_or_else(|| "–".to_owned(), place)));
@@ -50,13 +65,13 @@ fn parts_table(figure: &FigureData) -> String {
     headers.extend(figure.parts.iter().map(Cell::number));
     headers.push(Cell::number("Sum"));
     let mut rows = Vec::new();
-    for group in figure.workloads.iter().chain(&figure.means) {
-        for (bar, series) in group.bars.iter().zip(&figure.series) {
+    for (at, group) in figure.workloads.iter().chain(&figure.means).enumerate() {
+        for (index, (bar, series)) in group.bars.iter().zip(&figure.series).enumerate() {
             let mut row = vec![Cell::name(&group.label), Cell::name(&series.label)];
             match bar {
                 Bar::Parts(parts) => {
                     row.extend(parts.iter().map(|&part| Cell::number(number(part))));
-                    row.push(Cell::number(number(parts.iter().sum())));
+                    row.push(bar_cell(bar, stated(figure, at, index)));
                 }
                 Bar::Missing(why) => {
                     row.extend(figure.parts.iter().map(|_| Cell::number("–")));

@@ -144,7 +144,8 @@ fn a_variant_multiplies_what_the_machine_has_at_each_scale() {
         "protocols = [\"no-l1\", \"gpu-vi\"]\nvariant = [{ name = \"half\", times = { \"l2.bank_bytes\" = 0.5 } }]";
     let text = SMALL.replace("protocols = [\"no-l1\", \"gpu-vi\"]", times);
     let text = text.replace("mean =", "baseline_variant = \"half\"\nmean =");
-    let experiment = read(&text.replace("\"gpu-vi\" }", "\"gpu-vi\", variant = \"half\" }")).unwrap();
+    let text = text.replace("\"gpu-vi\" }", "\"gpu-vi\", variant = \"half\" }");
+    let experiment = read(&text).unwrap();
     for scale in chorus_system::scales("tc").unwrap() {
         let bank_bytes = chorus_system::resolve("tc", scale, &[]).unwrap().config.l2.bank_bytes;
         assert_eq!(experiment.runs(scale)[0].set, [format!("l2.bank_bytes={}", bank_bytes / 2)]);
@@ -364,4 +365,42 @@ fn an_experiment_file_of_ones_own_is_read_by_its_path() {
     assert_eq!((paper.experiment.name.as_str(), paper.statements.claims.len()), ("small", 0));
     let message = paper::load(registry(), "nowhere/mine.toml").unwrap_err().to_string();
     assert!(message.starts_with("cannot read nowhere/mine.toml: no such file"), "{message}");
+}
+
+#[test]
+fn a_figure_that_could_show_nothing_is_refused_before_anything_runs() {
+    let refused = |text: &str, end: &str| {
+        let message = read(text).expect_err(end);
+        assert!(message.ends_with(end), "{message}");
+    };
+    let protocols = "protocols = [\"no-l1\", \"gpu-vi\"]";
+    let variants = "variant = [{ name = \"small\", set = [\"l1.ways=2\"] }, { name = \"large\" }]";
+    let varied = SMALL.replace(protocols, &format!("{protocols}\n{variants}"));
+    refused(
+        &varied,
+        "figure `1` would have no bar for series `GPU-VI`: matrix `inter` runs gpu-vi in `small`, `large` only; expected \
+         one of them as `variant`",
+    );
+    let half = varied.replace("\"gpu-vi\" }", "\"gpu-vi\", variant = \"small\" }");
+    refused(
+        &half,
+        "figure `1` would have no baseline for series `GPU-VI` on stn: matrix `inter` runs no-l1 in `small`, `large` only; \
+         expected one of them as `baseline_variant`",
+    );
+    assert!(
+        read(&half.replace("variant = \"small\" }", "variant = \"small\", baseline_variant = \"large\" }")).is_ok()
+    );
+}
+
+#[test]
+fn a_metric_that_no_run_counts_is_refused_before_anything_runs() {
+    let message = read(&SMALL.replace(
+        "measure = \"speed-up\"\nbaseline = \"no-l1\"",
+        "measure = \"count\"\nmetric = \"protocol.l2.mises\"",
+    ));
+    let message = message.expect_err("a metric that does not exist");
+    assert!(
+        message.contains("key `metric`: unknown metric `protocol.l2.mises`; did you mean `protocol.l2.misses`?"),
+        "{message}"
+    );
 }

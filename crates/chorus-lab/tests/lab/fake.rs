@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use chorus_lab::annotate::Annotate;
 use chorus_lab::claim;
 use chorus_lab::experiment::{Experiment, KnownNames};
-use chorus_lab::paper::Paper;
+use chorus_lab::paper::{self, Paper};
+use chorus_lab::recorded::Recorded;
 use chorus_lab::run::{Build, CheckResult, KernelResult, Outcome, Record, RunError, RunResult, RunSpec};
 use chorus_lab::setup;
 use chorus_registry::Registry;
@@ -18,6 +19,24 @@ pub const KNOWN: KnownNames<'static> = KnownNames {
     systems: &["tc"],
     protocols: &["no-l1", "no-coh", "ideal-coh", "mesi", "gpu-vi", "gpu-vini", "tc-strong", "tc-weak-fixed", "tc-weak"],
     workloads: &["bh", "cc", "cl", "dlb", "stn", "vpr", "hsp", "kmn", "lps", "ndl", "rg", "sr", "saxpy"],
+    metrics: &[
+        "a",
+        "b",
+        "cycles",
+        "energy.dynamic_nj",
+        "energy.static_nj",
+        "protocol.groups_by_replacement",
+        "protocol.l2.misses",
+        "protocol.lease_cycles",
+        "protocol.leases",
+        "traffic.flits",
+        "traffic.flits.ato",
+        "traffic.flits.inv",
+        "traffic.flits.ld",
+        "traffic.flits.rcl",
+        "traffic.flits.req",
+        "traffic.flits.st",
+    ],
 };
 
 /// Every name that a shipped paper may use.
@@ -25,6 +44,7 @@ pub static SHIPPED: LazyLock<KnownNames<'static>> = LazyLock::new(|| KnownNames 
     systems: registry().system_names().leak(),
     protocols: registry().protocol_names().leak(),
     workloads: registry().workload_names().leak(),
+    metrics: paper::metric_names(registry()).into_iter().map(|name| &*name.leak()).collect::<Vec<_>>().leak(),
 });
 
 /// Everything that Chorus ships.
@@ -48,7 +68,7 @@ pub fn experiment() -> Experiment {
 pub fn paper() -> Paper {
     let experiment = experiment();
     let statements = claim::read("fixture_claims.toml", CLAIMS, &experiment).unwrap_or_else(|error| panic!("{error}"));
-    Paper { experiment, statements }
+    Paper { experiment, statements, recorded: Recorded::default() }
 }
 
 pub fn build() -> Build {
@@ -189,6 +209,7 @@ pub fn result(spec: &RunSpec) -> RunResult {
         cycles,
         simulated_ns: cycles as f64 / 1.4,
         wall_s: 0.25,
+        peak_rss_bytes: None,
         user_s: 0.2,
         accesses: 1000,
         result: CheckResult::Pass,

@@ -1,5 +1,6 @@
 //! Figures against numbers worked out by hand.
 
+use chorus_lab::chart::draw;
 use chorus_lab::experiment::Experiment;
 use chorus_lab::figure::{Bar, FigureData, Results};
 use chorus_lab::run::{Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec};
@@ -121,13 +122,30 @@ fn several_seeds_count_as_their_mean() {
     let text = EXPERIMENT.replace("seeds = [1]", "seeds = [1, 2]");
     let experiment = Experiment::read("fixture.toml", &text, &KNOWN).unwrap();
     let timed = |spec: &RunSpec| {
-        let cycles = if spec.seed == 1 { 1000 } else { 3000 } * if spec.protocol == "no-l1" { 2 } else { 1 };
+        let cycles = match (spec.seed, spec.protocol.as_str()) {
+            (1, "no-l1") => 2000,
+            (1, _) => 1000,
+            (_, "no-l1") => 6000,
+            (_, _) => 4000,
+        };
         Record { outcome: Outcome::Finished(Box::new(RunResult { cycles, ..result(spec) })), ..record(spec) }
     };
     let records: Vec<Record> = experiment.runs(Scale::Quick).iter().map(timed).collect();
     let figure = experiment.headline().unwrap();
     let figure = FigureData::compute(&experiment, figure, Scale::Quick, &Results::new(&records));
-    check_near(figure.value("stn", "gpu-vi", None), 4000.0 / 2000.0);
+    check_near(figure.value("stn", "gpu-vi", None), 4000.0 / 2500.0);
+    assert_eq!(figure.workloads[0].by_seed[1], [2.0, 1.5]);
+    assert_eq!(figure.workloads[0].range(1), Some((1.5, 2.0)));
+    assert_eq!(figure.means[0].range(1), Some((1.5, 2.0)));
+    let drawing = draw(&figure, "f0", &[0, 1]).markup;
+    assert!(drawing.contains("stn, GPU-VI: 1.5000 to 2.0000 over the seeds"), "{drawing}");
+}
+
+#[test]
+fn one_seed_has_no_range() {
+    let figure = compute("speed", &all());
+    assert_eq!((figure.workloads[0].range(0), figure.means[0].range(0)), (None, None));
+    assert!(!draw(&figure, "f0", &[0, 1]).markup.contains("class=\"range\""));
 }
 
 #[test]

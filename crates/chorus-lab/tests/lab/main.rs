@@ -10,6 +10,7 @@ mod matrices;
 mod notes;
 mod pages;
 mod sets;
+mod stated;
 mod stores;
 mod sweeps;
 mod trends;

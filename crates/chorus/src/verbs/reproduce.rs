@@ -1,12 +1,18 @@
 //! `chorus reproduce`: makes the runs, figures and claims of papers, and a report about them.
 
+mod estimate;
+
+use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use chorus_lab::figure::{Bar, FigureData, Group};
 use chorus_lab::paper::{self, Paper};
-use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce};
+use chorus_lab::recorded::Recorded;
+use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce, runs_of};
+use chorus_lab::run::RunSpec;
 use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
 use chorus_lab::verdict::ClaimGroup;
@@ -28,6 +34,7 @@ Examples:
   chorus reproduce hmg                        everything about one paper
   chorus reproduce rec cpelide                everything about two
   chorus reproduce tc --scale paper --jobs 8 --out paper-results
+  chorus reproduce --scale paper --estimate   how long that will take, before it runs
   chorus reproduce my-experiment.toml --json
 
 Finished runs are kept at once: the same command goes on where it was stopped, and repeats nothing.";
@@ -42,6 +49,13 @@ pub struct Arguments {
     scale: ScaleArgument,
     #[command(flatten)]
     study: StudyArguments,
+    /// Run nothing. Say how many runs are missing, and how long they will take by what earlier runs cost.
+    #[arg(long)]
+    estimate: bool,
+    /// Write the results of headline figures to `DIR/NAME/results.csv`, where pages at other scales show them. Rows of
+    /// other scales stay.
+    #[arg(long, value_name = "DIR", conflicts_with = "estimate")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -54,10 +68,17 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let papers = asked.iter().map(|name| paper::load(session.registry, name)).collect::<Result<Vec<_>, _>>()?;
     // A directory that cannot be written is reported before anything is computed.
     let store = Store::open(&arguments.study.out.join(STORE_FILE))?;
+    if arguments.estimate {
+        estimate::print(arguments, &papers, &store, session)?;
+        return Ok(Verdict::of(true));
+    }
     let cancel = AtomicBool::new(false);
     let tally = Tally::new(session.matrix_progress());
     let work = || make(session.registry, arguments, &papers, &store, &cancel, &tally);
     let reproduction = interruptible(&cancel, work, || report_stop(&tally, &arguments.study.out))?;
+    if let Some(directory) = arguments.record.as_ref().filter(|_| !reproduction.cancelled) {
+        record(directory, arguments, &papers, &reproduction)?;
+    }
     if arguments.form.json {
         session.output.json(&reproduction.to_json())?;
     } else {
@@ -96,6 +117,30 @@ fn make(
         definitions: &definitions,
         facts: &facts::count(registry, papers, store, &build())?,
     })?)
+}
+
+/// Keeps the results of headline figures beside the experiments. Rows of other scales stay as they are.
+fn record(
+    directory: &Path,
+    arguments: &Arguments,
+    papers: &[Paper],
+    reproduction: &Reproduction,
+) -> Result<(), Failure> {
+    for (paper, reproduced) in papers.iter().zip(&reproduction.papers) {
+        let headline: BTreeSet<RunSpec> = runs_of(paper, true, arguments.scale.scale).into_iter().collect();
+        let records = reproduced.records.iter().filter(|record| headline.contains(&record.spec));
+        let newer = Recorded::of(&records.cloned().collect::<Vec<_>>());
+        let directory = directory.join(&reproduced.name);
+        let path = directory.join("results.csv");
+        let older = match fs::read_to_string(&path) {
+            Ok(text) => Recorded::read(&path.display().to_string(), &text)?,
+            Err(_) => Recorded::default(),
+        };
+        fs::create_dir_all(&directory)
+            .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", directory.display())))?;
+        older.updated(newer).write(&path)?;
+    }
+    Ok(())
 }
 
 /// Says after Ctrl-C how many runs are kept, and how to go on.

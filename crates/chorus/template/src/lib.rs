@@ -17,6 +17,7 @@ pub fn registry() -> Registry {
             text: include_str!("../experiments/mine.toml"),
             claims: "",
             notes: "",
+            results: "",
         })
         .litmus("litmus/mine.litmus", include_str!("../litmus/mine.litmus"))
 }
