@@ -305,7 +305,7 @@ pub struct Predicted {
     pub source: String,
     /// The prediction in our own words.
     pub text: String,
-    /// What is compared: the mean, the bars and the baseline.
+    /// The mean, the bars and the baseline that are compared.
     pub compared: String,
     /// The measured number; none where a run is missing.
     pub measured: Option<f64>,
@@ -361,7 +361,7 @@ pub fn predict(predictions: &[Prediction], figures: &[FigureData]) -> Vec<Predic
         .collect()
 }
 
-/// What a prediction compares. `baseline` is named by the protocols that it stands for.
+/// The comparison of a prediction in words. `baseline` is named by the protocols that it stands for.
 fn compared(prediction: &Prediction, figures: &[FigureData]) -> String {
     let figure = figures.iter().find(|figure| figure.id == *prediction.measured.figure);
     let groups = figure.iter().flat_map(|figure| &figure.workloads);
@@ -373,7 +373,7 @@ fn compared(prediction: &Prediction, figures: &[FigureData]) -> String {
     }
 }
 
-/// What was found about a claim.
+/// The findings about a claim.
 struct Answer {
     measured: Option<f64>,
     effect_recovered: Option<f64>,

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::run::{Record, RunSpec};
 use crate::setup;
 
-/// What is known about the costs of runs.
+/// The known costs of runs.
 #[derive(Debug, Default)]
 pub struct Costs {
     /// The latest cost of each run.
@@ -23,7 +23,7 @@ pub struct Costs {
     alike: BTreeMap<(String, String, Scale), Vec<Cost>>,
 }
 
-/// What one run took.
+/// The cost of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Processor time in seconds.
@@ -35,11 +35,11 @@ pub struct Cost {
 /// Where the cost of a run is known from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
-    /// The same run was made before.
+    /// An earlier run that is the same.
     Same,
-    /// The same workload ran there under other protocols or parameters.
+    /// Runs of the workload there under other protocols or parameters.
     OtherProtocol,
-    /// The same workload ran at another scale.
+    /// Runs of the workload at another scale.
     OtherScale,
 }
 
@@ -48,15 +48,15 @@ pub enum Basis {
 pub struct Estimate {
     /// The runs that are asked for.
     pub runs: usize,
-    /// Those that the store has already.
+    /// Runs that the store has already.
     pub there: usize,
-    /// Those to make of which the same run was made before.
+    /// Runs to make that an earlier build made before.
     pub by_same: usize,
-    /// Those to make that are judged by runs under other protocols.
+    /// Runs to make that are judged by runs under other protocols.
     pub by_other_protocols: usize,
-    /// Those to make that are judged by runs at another scale.
+    /// Runs to make that are judged by runs at another scale.
     pub by_other_scales: usize,
-    /// Those to make of which nothing is known.
+    /// Runs to make of which nothing is known.
     pub unknown: usize,
     /// The processor time of all known runs to make, in seconds.
     pub processor_s: f64,
@@ -67,7 +67,7 @@ pub struct Estimate {
 }
 
 impl Costs {
-    /// What these records cost.
+    /// Takes the costs from records of runs.
     pub fn of(records: impl IntoIterator<Item = Record>) -> Costs {
         let mut costs = Costs::default();
         for record in records {
@@ -153,7 +153,7 @@ impl Estimate {
         (self.processor_s / jobs.max(1) as f64).max(self.longest_s)
     }
 
-    /// Both together.
+    /// Both estimates added up.
     pub fn with(self, other: &Estimate) -> Estimate {
         Estimate {
             runs: self.runs + other.runs,

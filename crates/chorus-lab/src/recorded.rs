@@ -22,19 +22,19 @@ use crate::run::{Build, CheckResult, Outcome, Record, RunResult, RunSpec};
 pub struct Row {
     /// The size of machine and input.
     pub scale: Scale,
-    /// The machine.
+    /// The machine on which it ran.
     pub system: String,
-    /// The protocol.
+    /// The protocol that kept the caches coherent.
     pub protocol: String,
-    /// The workload.
+    /// The program that ran.
     pub workload: String,
     /// The seed of the input.
     pub seed: u64,
     /// Overrides, separated by spaces.
     pub changes: String,
-    /// Core cycles.
+    /// Core cycles that the program took.
     pub cycles: u64,
-    /// Accesses to lines.
+    /// Accesses to lines by all cores.
     pub accesses: u64,
     /// Processor time in seconds.
     pub processor_s: f64,
@@ -57,9 +57,9 @@ pub struct Recorded {
 /// The headline figure at a recorded scale, what it says about the claims, and what it cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AtScale {
-    /// The scale.
+    /// The recorded scale of machine and inputs.
     pub scale: Scale,
-    /// The headline figure.
+    /// The headline figure at this scale.
     pub figure: FigureData,
     /// The claims that this figure answers.
     pub claims: Vec<Evaluation>,
@@ -119,7 +119,7 @@ pub fn two_scales(here: &FigureData, there: &FigureData) -> Vec<TwoScales> {
 }
 
 impl AtScale {
-    /// What the runs cost, in a sentence without its full stop.
+    /// The cost of the runs, in a sentence without its full stop.
     pub fn cost(&self) -> String {
         let memory = self.peak_mib.map_or_else(String::new, |mib| format!(", {:.1} GiB at most", mib as f64 / 1024.0));
         format!(

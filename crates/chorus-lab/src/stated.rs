@@ -19,7 +19,7 @@ pub struct Stated {
     pub group: usize,
     /// The position of the bar in its group.
     pub series: usize,
-    /// The height.
+    /// The height that the paper states.
     pub value: f64,
     /// The claim that states it.
     pub claim: String,

@@ -53,7 +53,7 @@ impl Bound {
     }
 }
 
-/// What a number is, and so what its effect is.
+/// The meaning of a number, which says what its effect is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// One quantity over another. The effect is the difference from 1.
@@ -138,7 +138,7 @@ impl fmt::Display for Verdict {
 /// A measured number beside the stated one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// Whether they agree.
+    /// Whether both numbers agree.
     pub verdict: Verdict,
     /// The measured effect over the stated one, where one is stated.
     pub recovered: Option<f64>,
@@ -197,7 +197,7 @@ pub enum ClaimGroup {
     Results,
     /// Directions and orderings without a number.
     Directions,
-    /// What is counted or calculated without a simulation.
+    /// Numbers that are counted or calculated without a simulation.
     Facts,
 }
 
@@ -221,7 +221,7 @@ impl fmt::Display for ClaimGroup {
 /// The verdicts on the statements of one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// The group.
+    /// The group of these statements.
     pub group: ClaimGroup,
     verdicts: Vec<Verdict>,
 }

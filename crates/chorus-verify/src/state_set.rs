@@ -17,7 +17,7 @@ pub const SHARDS: usize = 64;
 
 const SHARD_BITS: u32 = SHARDS.trailing_zeros();
 
-/// No state.
+/// The number that stands for no state.
 pub const NONE: u32 = u32::MAX;
 
 /// The shard that a state with this fingerprint belongs to.

@@ -58,7 +58,7 @@ impl Experiment {
         }
     }
 
-    /// What to write where protocols run, but in other variants than the one that is named by `key`.
+    /// Advice on what to write where protocols run, but in other variants than the one that is named by `key`.
     fn advice(
         &self,
         figure: &Figure,

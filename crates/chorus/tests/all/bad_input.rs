@@ -151,8 +151,9 @@ fn a_bad_parameter_in_an_experiment_is_found_before_the_first_run() {
     let directory = Directory::new();
     let text = std::fs::read_to_string(experiment(&directory, 1)).expect("it was written");
     let variant = "seeds = [1]\nvariant = [{ name = \"short\", set = [\"lease.cycles=few\"] }]";
-    let swept = text.replace("seeds = [1]", variant).replace("gpu-vi", "tc-strong");
-    let path = directory.file("swept.toml", &swept.replace("mean =", "baseline_variant = \"short\"\nmean ="));
+    let swept = text.replace("seeds = [1]", variant).replace("gpu-vi\" }", "tc-strong\", variant = \"short\" }");
+    let swept = swept.replace("gpu-vi", "tc-strong").replace("mean =", "baseline_variant = \"short\"\nmean =");
+    let path = directory.file("swept.toml", &swept);
     let ended = chorus(&format!("reproduce {} --out {}", path.display(), directory.join("out").display()));
     let ended = ended.expect_code(2).expect_error(&["no-l1 on saxpy", "`lease.cycles` is a parameter of tc-strong"]);
     assert!(!ended.stderr.contains("[1/"), "{}", ended.stderr);
