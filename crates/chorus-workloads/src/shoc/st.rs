@@ -46,14 +46,9 @@ static SIZES: [SizeSpec; 3] = [
     SizeSpec::new("rows", "rows of the matrix without its halo", [512, 1024, 4096], "REC paper, Table 3: 128 MB")
         .range(TILE_ROWS as u64, 1 << 16)
         .multiple_of(TILE_ROWS as u64),
-    SizeSpec::new(
-        "columns",
-        "columns of the matrix without its halo",
-        [512, 1024, 4096],
-        "REC paper, Table 3: 128 MB",
-    )
-    .range(TILE_COLUMNS as u64, 1 << 16)
-    .multiple_of(TILE_COLUMNS as u64),
+    SizeSpec::new("columns", "columns of the matrix without its halo", [512, 1024, 4096], "REC paper, Table 3: 128 MB")
+        .range(TILE_COLUMNS as u64, 1 << 16)
+        .multiple_of(TILE_COLUMNS as u64),
     SizeSpec::new("iterations", "times that the stencil is applied", [5, 5, 5], "MGPUSim's usual number")
         .range(1, 1000),
 ];

@@ -7,7 +7,7 @@
 
 use chorus_kernel::{HostMemory, LANES};
 use chorus_system::{Scale, SystemConfig, resolve};
-use chorus_workloads::{Sizes, Workload, workloads};
+use chorus_workloads::{Sizes, Workload, find};
 
 const MB: f64 = (1 << 20) as f64;
 const WORD: u64 = 4;
@@ -36,12 +36,7 @@ const SUITES: [Suite; 1] = [Suite { system: "rec", divisors: [64, 16, 1], stated
 
 /// Table 3 of the REC paper.
 const REC: [Stated; 12] = [
-    Stated {
-        workload: "atax",
-        megabytes: 128.0,
-        words: |size| size("rows") * size("columns"),
-        work_items: None,
-    },
+    Stated { workload: "atax", megabytes: 128.0, words: |size| size("rows") * size("columns"), work_items: None },
     Stated {
         workload: "c2d",
         megabytes: 512.0,
@@ -116,8 +111,8 @@ const REC: [Stated; 12] = [
     },
 ];
 
-fn find(name: &str) -> &'static dyn Workload {
-    workloads().find(|workload| workload.name() == name).expect("the workload is shipped")
+fn workload(stated: &Stated) -> &'static dyn Workload {
+    find(stated.workload).expect("the workload is shipped")
 }
 
 fn config(suite: &Suite, scale: Scale) -> SystemConfig {
@@ -138,7 +133,7 @@ fn footprints_are_those_that_papers_state_divided_as_the_machine_is() {
     for suite in &SUITES {
         for (scale, divisor) in Scale::ALL.into_iter().zip(suite.divisors) {
             for stated in suite.stated {
-                let bytes = WORD as f64 * evaluate(&find(stated.workload).sizes_at(scale), stated.words);
+                let bytes = WORD as f64 * evaluate(&workload(stated).sizes_at(scale), stated.words);
                 let expected = stated.megabytes * MB / divisor as f64;
                 let name = stated.workload;
                 assert!(differ(bytes, expected) < 0.05, "{name} has {bytes} of {expected} bytes at scale {scale}");
@@ -172,7 +167,7 @@ fn wavefronts_of_the_largest_kernel_are_divided_as_those_that_the_machine_holds(
     for suite in &SUITES {
         for stated in suite.stated {
             let Some(work_items) = stated.work_items else { continue };
-            let at = |scale| evaluate(&find(stated.workload).sizes_at(scale), work_items);
+            let at = |scale| evaluate(&workload(stated).sizes_at(scale), work_items);
             for (scale, divisor) in Scale::ALL.into_iter().zip(suite.divisors) {
                 let (found, expected) = (at(scale), at(Scale::Paper) / divisor as f64);
                 let name = stated.workload;
@@ -185,7 +180,7 @@ fn wavefronts_of_the_largest_kernel_are_divided_as_those_that_the_machine_holds(
 #[test]
 fn formulas_are_what_programs_of_quick_scale_have() {
     for stated in SUITES.iter().flat_map(|suite| suite.stated) {
-        let workload = find(stated.workload);
+        let workload = workload(stated);
         let (mut memory, sizes) = (HostMemory::default(), workload.sizes_at(Scale::Quick));
         let mut program = workload.prepare(&sizes, 1, &mut memory);
         let bytes = WORD as f64 * evaluate(&sizes, stated.words);
