@@ -14,7 +14,7 @@ fn run(system: &str, set: &[&str], protocol: &str, parameters: &[(&str, u64)], w
 
 #[test]
 fn results_are_right_whichever_caches_keep_lines_of_other_gpus() {
-    let cycles = [0, 1, 2].map(|value| run("rec", &[], "dir", &[("remote_caching", value)], "fir"));
+    let cycles = [0, 1, 2].map(|value| run("rec", &[], "dir", &[("remote_caching", value)], "j2d"));
     assert!(cycles[0] > cycles[1] && cycles[1] > cycles[2], "{cycles:?}");
 }
 
