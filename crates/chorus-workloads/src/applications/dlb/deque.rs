@@ -28,7 +28,7 @@ use chorus_protocol::access::{AtomicOp, Scope};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Task {
     pub(super) middle: [f32; 3],
-    /// Half the edge of its cube.
+    /// Half the edge of its octants.
     pub(super) half: f32,
     /// 1 if its particles lie in the second set.
     pub(super) flip: u32,

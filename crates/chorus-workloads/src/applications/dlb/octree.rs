@@ -26,7 +26,7 @@
 //! for each work-item that waits for another at the same count; 16 for the eight sums; 3 for the loop; 9 for a new task
 //! (middle, half, range); 4 for a random number.
 
-use chorus_kernel::{Buf, HostMemory, LANES, Lanes, Mask, Wave};
+use chorus_kernel::{Buf, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
 
 use super::deque::{Deques, TASK_WORDS, Task};
