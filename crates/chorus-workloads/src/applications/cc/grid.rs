@@ -2,7 +2,6 @@
 
 use chorus_kernel::{Buf, HostMemory, LANES};
 
-use super::push_relabel::ROWS;
 use crate::generator::SplitMix64;
 
 /// Directions of the arcs to neighbours. An even one and the odd one after it are opposite.
@@ -98,19 +97,22 @@ pub(super) struct Grid {
     pub(super) size: Size,
     /// Flow that has come to a pixel and not left it.
     pub(super) excess: Buf<u32>,
-    /// A pixel's distance to the sink in the residual network, as far as it is known. A launch reads one and writes the
-    /// other.
-    pub(super) heights: [Buf<u32>; 2],
-    /// 1 for pixels that the next launch tries to push from.
-    pub(super) mask: Buf<u32>,
+    /// A pixel's distance to the sink in the residual network, as far as it is known.
+    pub(super) height: Buf<u32>,
     /// Residual capacities to the neighbours.
     pub(super) arcs: [Buf<u32>; DIRECTIONS],
+    /// All flow that a pixel has sent to its neighbours, and all that it has received from them.
+    pub(super) sent: [Buf<u32>; DIRECTIONS],
+    pub(super) received: [Buf<u32>; DIRECTIONS],
     /// Residual capacity to the sink.
     pub(super) sink: Buf<u32>,
     /// 1 for pixels on the side of the source.
     pub(super) label: Buf<u32>,
-    /// The latest step of a search that has reached a pixel.
-    pub(super) reached: Buf<u32>,
+    /// The latest sweep that sent flow to a row segment of 32 pixels.
+    pub(super) notes: Buf<u32>,
+    /// The latest phase that found an active pixel, and the latest that lowered a height: a line each.
+    pub(super) active: Buf<u32>,
+    pub(super) lowered: Buf<u32>,
 }
 
 impl Grid {
@@ -121,22 +123,20 @@ impl Grid {
         Grid {
             size: network.size,
             excess: memory.alloc_from(&network.source),
-            heights: [(); 2].map(|()| memory.alloc(pixels)),
-            mask: memory.alloc_from(&vec![1; pixels]),
+            height: memory.alloc(pixels),
             arcs: std::array::from_fn(|direction| memory.alloc_from(&network.arcs[direction])),
+            sent: [(); DIRECTIONS].map(|()| memory.alloc(pixels)),
+            received: [(); DIRECTIONS].map(|()| memory.alloc(pixels)),
             sink: memory.alloc_from(&network.sink),
             label: memory.alloc(pixels),
-            reached: memory.alloc(1),
+            notes: memory.alloc(pixels / LANES),
+            active: memory.alloc(1),
+            lowered: memory.alloc(1),
         }
     }
 
     /// The height of pixels that cannot reach the sink; no path is as long.
     pub(super) fn height_max(&self) -> u32 {
         self.size.pixels() as u32
-    }
-
-    /// The number of tiles, one for each work-group.
-    pub(super) fn tiles(&self) -> u32 {
-        self.size.width / LANES as u32 * (self.size.height / ROWS)
     }
 }

@@ -1,73 +1,76 @@
 //! `cc`: segmentation of an image by a minimum cut, found as the maximum flow by push and relabel.
 //!
 //! Source: TC paper (Singh et al., HPCA 2013), section 7, CudaCuts; the program is that of Vineet and Narayanan, CUDA
-//! Cuts: Fast Graph Cuts on the GPU, CVPR Workshops 2008, in the variant with atomics that they have published. Every
-//! pixel is a node with arcs to its four neighbours, and from the source or to the sink; push-relabel is Goldberg and
-//! Tarjan's (JACM 35, 1988). The host launches kernels until flow moves no more, and then a breadth-first search, a
-//! launch for each step, that finds the side of each pixel. The TC paper changed the original: a coherent memory space
-//! let it combine the push, pull and relabel kernels into one. So it is here.
+//! Cuts: Fast Graph Cuts on the GPU, CVPR Workshops 2008. Every pixel is a node with arcs to its four neighbours, and
+//! from the source or to the sink; push-relabel is Goldberg and Tarjan's (JACM 35, 1988). The TC paper changed the
+//! original: a coherent memory space let it combine the push, pull and relabel kernels into one. It does not say how
+//! the operations are kept apart there. Here they race, and fast barriers separate only sweeps from exact heights.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `grid.rs` | the image, its flow network, and the layout of memory |
-//! | `push_relabel.rs` | the kernels |
+//! | `push_relabel.rs` | the kernel |
 //! | `max_flow.rs` | the maximum flow that the host finds by another algorithm |
-//! | this file | sizes, the launches, and the check of the result |
+//! | this file | sizes, and the check of the result |
 //!
-//! Sharing: a push is an atomic addition to the excess of a neighbour and to its arc back. At the edges of a tile the
-//! neighbours belong to other work-groups, in lines of the same row as well as of the rows above and below. Pixels
-//! read their own excess and arcs, which others add to, before every push and again to be relabelled.
+//! Sharing: a pixel reads its neighbours' heights and the flow that they have sent to it, while they go on. At the
+//! edges of a tile the neighbours belong to other work-groups, in lines of the same row as well as of the rows above
+//! and below. Work is uneven: most tiles are soon at rest and only look at their excess and their note.
 //!
 //! A network has many maximum flows; the cut nearest to the sink is the same for all. The result is right if every
-//! label is the host's, no arc carries more than its capacity, every pixel has the difference of inflow and outflow as
-//! its excess, and the maximum flow has reached the sink. Excess that cannot reach the sink stays where it is, as in
-//! the original: the cut does not need it returned to the source.
+//! label is the host's, no arc carries more than its capacity, every pixel has received all flow that was sent to it
+//! and has the difference of inflow and outflow as its excess, and the maximum flow has reached the sink. Excess that
+//! cannot reach the sink stays where it is, as in the original: the cut does not need it returned to the source.
 //!
-//! Changed: the original looks every ten launches whether the excess of any pixel has changed, and then searches once;
-//! its result need not be minimal, and depends on the order of events. Here the search follows every ten launches, and
-//! its distances are the heights of the next ten if there is still a way to the sink. The search begins at the sink,
-//! not at the excess.
+//! Changed: heights are made exact again and again, where the original stops when flow has hardly moved for some
+//! iterations; its result then need not be minimal, and depends on the order of events.
 //!
-//! Left out: the construction of the network from the terms of an energy; the counts of what has not been pulled,
-//! which nothing reads; the variant that skips tiles at rest.
+//! Left out: the construction of the network from the terms of an energy; copies of a tile's heights in local data,
+//! which would be read once only.
+//!
+//! All work-groups must be resident at once, as the barrier demands: 32 on the 8 compute units of quick scale and 64 on
+//! the 16 of paper scale. A work-group takes 8 wavefronts and 8 x 32 x 32 registers, so a compute unit holds 4.
 
 mod grid;
 mod max_flow;
 mod push_relabel;
 
-use chorus_kernel::{HostMemory, Kernel, Mismatch, Wave};
+use chorus_kernel::{HostMemory, Kernel, Mismatch};
 
+use crate::fast_barrier::FastBarrier;
 use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::size::{SizeSpec, Sizes};
 use grid::{DIRECTIONS, Grid, Network, Size, opposite};
 use max_flow::MaxFlow;
-use push_relabel::{LDS_BYTES, ROWS, begin_search, flow, label, search};
+use push_relabel::{Cut, ROWS};
 
 const REGISTERS_PER_ITEM: u32 = 32;
 
-/// Launches of the combined kernel before a search.
-const FLOWS: u32 = 10;
-const _: () = assert!(FLOWS.is_multiple_of(2), "a search writes the heights that the next launch reads");
-/// The most searches. No image comes near this number, which makes a program whose flow has gone wrong end.
-const SEARCHES_MAX: u32 = 200;
-
 pub(crate) struct Cc;
 
-/// The 40 bytes of each pixel make 0.97 MB at quick scale and 1.94 MB at paper scale: at both, 1.9 times the L2.
-/// The sides are no powers of two. Otherwise the words of a pixel, one in each array, would compete for the same set of
-/// a cache.
-static SIZES: [SizeSpec; 2] = [
-    SizeSpec::new("width", "pixels in a row of the image", [160, 192, 288], UNPRINTED).range(32, 1024).multiple_of(32),
-    SizeSpec::new("height", "rows of the image", [152, 168, 168], UNPRINTED).range(16, 1024).multiple_of(8),
+/// A work-group has 2 tiles, and 3 at paper scale. The 64 bytes of each pixel make 1.0 MB at quick scale and 3.1 MB at
+/// paper scale, in about 0.5 million and 1.5 million line accesses. Medium scale lies between, with twice the pixels of
+/// quick scale. The sides are no powers of two. Otherwise the words of a pixel, one in each array, would compete for
+/// the same set of a cache.
+static SIZES: [SizeSpec; 3] = [
+    SizeSpec::new("width", "pixels in a row of the image", [96, 192, 288], UNPRINTED).range(32, 1024).multiple_of(32),
+    SizeSpec::new("height", "rows of the image", [168, 168, 168], UNPRINTED).range(16, 1024).multiple_of(8),
+    SizeSpec::new(
+        "work_groups",
+        "work-groups, all of them resident at once",
+        [32, 64, 64],
+        "chosen: four for each of the TC paper's 16 compute units, as many as a unit's registers hold",
+    )
+    .range(1, 64),
 ];
-const UNPRINTED: &str = "chosen: the TC paper prints no input; the arrays are larger than the L2 of its machine";
+const UNPRINTED: &str = "chosen: the TC paper prints no input; 3.1 MB are more than the caches of its machine hold";
 
 /// Checks that memory holds a preflow of `network` that brings `value` to the sink.
 fn check_flow(network: &Network, value: u64, grid: &Grid, memory: &HostMemory) -> Result<(), Mismatch> {
     let [excess, sink] = [grid.excess, grid.sink].map(|buf| memory.read(buf));
-    let arcs = grid.arcs.map(|buf| memory.read(buf));
+    let [arcs, sent, received] = [grid.arcs, grid.sent, grid.received].map(|bufs| bufs.map(|buf| memory.read(buf)));
     let mut arrived = 0;
     for pixel in 0..network.size.pixels() {
         if sink[pixel] > network.sink[pixel] {
@@ -77,17 +80,21 @@ fn check_flow(network: &Network, value: u64, grid: &Grid, memory: &HostMemory) -
         let to_sink = i64::from(network.sink[pixel] - sink[pixel]);
         let mut expected = i64::from(network.source[pixel]) - to_sink;
         for direction in 0..DIRECTIONS {
-            let back = network.size.neighbour(pixel as u32, direction).map_or([0; 2], |neighbour| {
-                [&network.arcs, &arcs].map(|arcs| arcs[opposite(direction)][neighbour as usize])
-            });
-            let capacities = u64::from(network.arcs[direction][pixel]) + u64::from(back[0]);
-            let left = u64::from(arcs[direction][pixel]) + u64::from(back[1]);
-            if left != capacities {
-                return Err(Mismatch(format!(
-                    "pixel {pixel} and a neighbour have {left} left to each other instead of {capacities}"
-                )));
+            let pushed = network
+                .size
+                .neighbour(pixel as u32, direction)
+                .map_or(0, |neighbour| sent[opposite(direction)][neighbour as usize]);
+            let (sent, received) = (sent[direction][pixel], received[direction][pixel]);
+            if received != pushed {
+                return Err(Mismatch(format!("pixel {pixel} has received {received} of {pushed} from a neighbour")));
             }
-            expected += i64::from(arcs[direction][pixel]) - i64::from(network.arcs[direction][pixel]);
+            let net = i64::from(received) - i64::from(sent);
+            let left = i64::from(network.arcs[direction][pixel]) + net;
+            let found = arcs[direction][pixel];
+            if i64::from(found) != left {
+                return Err(Mismatch(format!("pixel {pixel} has {found} left to a neighbour instead of {left}")));
+            }
+            expected += net;
         }
         let found = excess[pixel];
         if i64::from(found) != expected {
@@ -137,90 +144,18 @@ impl Workload for Cc {
 
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let size = Size { width: sizes.get("width"), height: sizes.get("height") };
-        program(Network::new(size, &mut SplitMix64::new(seed)), memory).1
+        program(Network::new(size, &mut SplitMix64::new(seed)), sizes.get("work_groups"), memory).1
     }
-}
-
-/// What the host launches next.
-#[derive(Clone, Copy)]
-enum Step {
-    /// The combined kernel, after so many launches of it since the last search.
-    Flow(u32),
-    BeginSearch,
-    /// A step of a search, to pixels at this height.
-    Search(u32),
-    Label,
-    End,
-}
-
-/// The host's side of the program.
-struct Launcher {
-    grid: Grid,
-    step: Step,
-    searches: u32,
-    /// The height that the next step of a search gives. It grows from search to search, so that a step that has reached
-    /// a pixel can be told from those of earlier searches.
-    stamp: u32,
-}
-
-impl Launcher {
-    /// The next kernel, from what the last one has left in memory.
-    fn next(&mut self, memory: &HostMemory) -> Option<Kernel> {
-        if let Step::Search(height) = self.step
-            && height > 2
-            && memory.get(self.grid.reached, 0) != self.stamp
-        {
-            let flows = self.searches < SEARCHES_MAX && self.can_reach_sink(memory);
-            self.step = if flows { Step::Flow(0) } else { Step::Label };
-        }
-        let grid = self.grid;
-        match self.step {
-            Step::Flow(number) => {
-                self.step = if number + 1 < FLOWS { Step::Flow(number + 1) } else { Step::BeginSearch };
-                let from = number as usize % 2;
-                Some(launch("flow", grid, move |w| flow(w, grid, from)).lds(LDS_BYTES))
-            }
-            Step::BeginSearch => {
-                self.searches += 1;
-                self.step = Step::Search(2);
-                Some(launch("begin-search", grid, move |w| begin_search(w, grid)))
-            }
-            Step::Search(height) => {
-                self.step = Step::Search(height + 1);
-                self.stamp += 1;
-                let stamp = self.stamp;
-                Some(launch("search", grid, move |w| search(w, grid, height, stamp)))
-            }
-            Step::Label => {
-                self.step = Step::End;
-                Some(launch("label", grid, move |w| label(w, grid)))
-            }
-            Step::End => None,
-        }
-    }
-
-    /// Whether the search has found a way to the sink for any excess.
-    fn can_reach_sink(&self, memory: &HostMemory) -> bool {
-        let [excess, height] = [self.grid.excess, self.grid.heights[0]].map(|buf| memory.read(buf));
-        excess.iter().zip(&height).any(|(&excess, &height)| excess > 0 && height < self.grid.height_max())
-    }
-}
-
-/// A kernel with a work-group for each tile.
-fn launch<F>(name: &'static str, grid: Grid, code: impl Fn(Wave) -> F + Send + Sync + 'static) -> Kernel
-where
-    F: Future<Output = ()> + 'static,
-{
-    Kernel::new(name, grid.tiles(), ROWS, code).registers(REGISTERS_PER_ITEM)
 }
 
 /// The program of a network, and the buffers that the network lies in.
-fn program(network: Network, memory: &mut HostMemory) -> (Grid, HostProgram) {
+fn program(network: Network, work_groups: u32, memory: &mut HostMemory) -> (Grid, HostProgram) {
     let MaxFlow { value, labels } = MaxFlow::new(&network);
     let grid = Grid::new(&network, memory);
-    let mut launcher = Launcher { grid, step: Step::Flow(0), searches: 0, stamp: 0 };
-    let outputs = vec![Output::new("label", grid.label, &labels)];
-    let program = HostProgram::deciding(move |memory| launcher.next(memory), outputs)
+    let barrier = FastBarrier::new(work_groups, memory);
+    let kernel =
+        Kernel::new("cut", work_groups, ROWS, move |w| Cut::new(w, grid, barrier).run()).registers(REGISTERS_PER_ITEM);
+    let program = HostProgram::new(vec![kernel], vec![Output::new("label", grid.label, &labels)])
         .invariant(move |memory| check_flow(&network, value, &grid, memory));
     (grid, program)
 }
@@ -228,7 +163,7 @@ fn program(network: Network, memory: &mut HostMemory) -> (Grid, HostProgram) {
 #[cfg(test)]
 mod tests {
     use chorus_kernel::{Buf, Program, flat};
-    use chorus_system::Scale;
+    use chorus_system::{Scale, resolve, scales};
 
     use super::*;
 
@@ -248,7 +183,7 @@ mod tests {
     fn check(spoil: impl FnOnce(&Grid, &mut HostMemory)) -> Result<(), Mismatch> {
         let network = Network::new(Size { width: 64, height: 32 }, &mut SplitMix64::new(4));
         let mut memory = HostMemory::default();
-        let (grid, mut program) = program(network, &mut memory);
+        let (grid, mut program) = program(network, 5, &mut memory);
         flat::run(&mut program, &memory)?;
         spoil(&grid, &mut memory);
         program.check(&memory).not_wrong()
@@ -266,9 +201,15 @@ mod tests {
     }
 
     #[test]
+    fn flow_that_is_sent_and_not_received_is_found() {
+        let lost = check(|grid, memory| add_one(memory, grid.sent[3]));
+        assert!(lost.unwrap_err().0.contains("has received"));
+    }
+
+    #[test]
     fn an_arc_with_more_left_than_it_had_is_found() {
         let more = check(|grid, memory| add_one(memory, grid.arcs[1]));
-        assert!(more.unwrap_err().0.contains("left to each other"));
+        assert!(more.unwrap_err().0.contains("left to a neighbour"));
     }
 
     #[test]
@@ -289,5 +230,15 @@ mod tests {
             memory.set(grid.excess, pixel, excess + 1);
         });
         assert!(less.unwrap_err().0.contains("reaches the sink"));
+    }
+
+    #[test]
+    fn all_work_groups_are_resident_on_the_machine_of_their_scale() {
+        for scale in scales("tc").unwrap() {
+            let core = resolve("tc", scale, &[]).unwrap().config.core;
+            let registers = ROWS * core.lanes * REGISTERS_PER_ITEM;
+            let per_core = core.work_groups.min(core.wavefronts / ROWS).min(core.registers / registers);
+            assert!(Cc.sizes_at(scale).get("work_groups") <= core.count * per_core, "{scale}");
+        }
     }
 }
