@@ -216,6 +216,10 @@ impl Octree {
         w.alu(9).await;
         let middle = octant_middle(task.middle, task.half, octant);
         let tree = w.atomic_one(AtomicOp::Add, self.tree_size, 0, OCTANTS as u32).await;
+        // Without coherence tasks can be done twice, and again and again unless there is an end to new ones.
+        if tree as usize + OCTANTS > self.tree.len() {
+            return;
+        }
         w.store_one(self.tree, task.tree + octant as u32, tree);
         self.deques.push(w, &Task { middle, half: task.half / 2.0, flip: 1 - task.flip, end, begin, tree }).await;
     }
