@@ -55,7 +55,8 @@ type Carried = [[u32; ELEMENT_WORDS as usize]; SUPER_ELEMENT as usize];
 /// Transposes a matrix in place.
 pub struct Trns;
 
-/// Cycles have 13 super-elements each. The matrix takes 2 MB. A CPU makes about 100 line accesses per super-element and a work-group 14.
+/// Cycles have 13 super-elements each. The matrix takes 2 MB. A CPU makes about 100 line accesses per super-element and
+/// a work-group 14.
 static SIZES: [SizeSpec; 5] = [
     SizeSpec::new("cpu_threads", "CPU threads", [8, 8, 8], "Spandex Table VII (TRNS)").range(1, 64),
     SizeSpec::new("work_groups", "work-groups", [8, 8, 8], "Spandex Table VII (TRNS)").range(1, 4096),

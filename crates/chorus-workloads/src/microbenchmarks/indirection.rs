@@ -7,11 +7,11 @@
 //!
 //! Sharing: everything that one side writes the other side reads in the next turn, and nothing else is read. Accesses
 //! are strided, so that there is no spatial locality: elements lie a line of 64 bytes apart, and each access of a turn
-//! fetches a line for one word, which the other side has written. A work-group reads a tile of 64 KB and writes another,
-//! twice a private cache each, and a CPU thread tiles of 128 KB, so nothing is found there again, and most written words
-//! have left the private caches when the other side reads them. Rows in memory have one element more than the matrix
-//! has columns, so that columns do not lie in one bank of a cache. The matrix is 128 x 128 at every scale, 1 MB in
-//! memory; rounds are 4 at quick scale, 8 at medium and 64 at paper scale (`papers/spandex/notes.md`, Inputs).
+//! fetches a line for one word, which the other side has written. A work-group reads a tile of 64 KB and writes
+//! another, twice a private cache each, and a CPU thread tiles of 128 KB, so nothing is found there again, and most
+//! written words have left the private caches when the other side reads them. Rows in memory have one element more than
+//! the matrix has columns, so that columns do not lie in one bank of a cache. The matrix is 128 x 128 at every scale, 1
+//! MB in memory; rounds are 4 at quick scale, 8 at medium and 64 at paper scale (`papers/spandex/notes.md`, Inputs).
 //!
 //! A turned element is multiplied by 5 and 1 is added. Each turn therefore leaves other values behind, and a reader
 //! sees which turn wrote a value. The words between elements are random, and nobody may lose them. Turns end at the
@@ -39,8 +39,8 @@ const STRIDE: u32 = 16;
 /// Transposes a matrix in turns of the CPU and the GPU.
 pub struct Indirection;
 
-/// An element takes 2 line accesses in a turn, 76,000 in a round with the barriers. The wavefronts of a work-group fill all lanes, since rows are a multiple of 32 and columns of 16: a
-/// work-group's tile has a quarter of both.
+/// An element takes 2 line accesses in a turn, 76,000 in a round with the barriers. The wavefronts of a work-group fill
+/// all lanes, since rows are a multiple of 32 and columns of 16: a work-group's tile has a quarter of both.
 static SIZES: [SizeSpec; 3] = [
     SizeSpec::new(
         "rows",

@@ -50,8 +50,8 @@ const VECTOR: u32 = 4;
 pub struct ReuseO;
 
 /// In an iteration the CPU threads make 1032 line accesses per band of a tile, and the work-groups 528 where a line has
-/// 64 bytes: 23,000 with the barriers. A cache that owns its tile serves most of them. A tile has at least a band for each of the 8 wavefronts of its work-group, and at
-/// most a band for each of their lanes.
+/// 64 bytes: 23,000 with the barriers. A cache that owns its tile serves most of them. A tile has at least a band for
+/// each of the 8 wavefronts of its work-group, and at most a band for each of their lanes.
 static SIZES: [SizeSpec; 2] = [
     SizeSpec::new(
         "rows",

@@ -70,8 +70,8 @@ const VECTOR: usize = 4;
 
 pub(crate) struct Bc;
 
-/// Distances, paths, dependencies, centralities and arcs take 3.7 MB. The 32 work-groups of quick scale fit 8 compute units, so
-/// that all are resident on every machine.
+/// Distances, paths, dependencies, centralities and arcs take 3.7 MB. The 32 work-groups of quick scale fit 8 compute
+/// units, so that all are resident on every machine.
 static SIZES: [SizeSpec; 3] = [
     SizeSpec::new("nodes", "nodes of the generated mesh", [88_263; 3], OLESNIK).range(64, 1 << 22),
     SizeSpec::new("edges", "edges of the generated mesh", [243_088; 3], OLESNIK).range(63, 1 << 24),

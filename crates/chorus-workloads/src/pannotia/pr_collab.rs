@@ -15,9 +15,9 @@
 //! The graph is `mesh_like` of `graph/generate.rs` with the numbers of nodes and edges of Table VII, or the user's own,
 //! whose arcs are taken in the direction that the file gives them.
 //!
-//! Left out: the kernels that fill the matrix and the first ranks, which run once, and below paper scale all but
-//! the first two of the original's 20 iterations. A work-group has 256 work-items where the original has 64. It has many more nodes than
-//! work-items, so that it goes through them in strips.
+//! Left out: the kernels that fill the matrix and the first ranks, which run once, and below paper scale all but the
+//! first two of the original's 20 iterations. A work-group has 256 work-items where the original has 64. It has many
+//! more nodes than work-items, so that it goes through them in strips.
 //!
 //! Arithmetic, for a strip of 32 nodes: 6 instructions for numbers, test and addresses; per entry 6: the loop's test
 //! and branch, three addresses and a multiply-add; 1 for the sum; in the second kernel 6 in all. A CPU thread, whose

@@ -1,8 +1,8 @@
 //! The kernels of Borůvka's algorithm, and the data that they share.
 //!
-//! Components are those of the original's `ComponentSpace`: one word per node, which is its boss, or another node on the
-//! way there; a boss points to itself. Whoever looks for the boss of a node follows these words, and then stores the
-//! boss in the node's word, even if it has stood there before. Every work-item does so for its node and for the
+//! Components are those of the original's `ComponentSpace`: one word per node, which is its boss, or another node on
+//! the way there; a boss points to itself. Whoever looks for the boss of a node follows these words, and then stores
+//! the boss in the node's word, even if it has stood there before. Every work-item does so for its node and for the
 //! neighbours that it considers.
 //!
 //! Sharing: the word of a node is thus written again and again by work-items of all its neighbours, mostly with what it
@@ -13,10 +13,10 @@
 //! Scopes: minima are updated within a launch. So each GPU keeps minima of its own for all components, with atomics of
 //! scope `.gpu`, and reads them with loads of that scope first, to leave out updates that would change nothing. Every
 //! GPU's minima are read by all others in later launches. The node that a component chooses is claimed by an atomic of
-//! scope `.gpu`, and so is its boss when it is hooked; only one work-item writes either. The edges that a GPU has joined
-//! are counted without atomics: work-groups publish their counts behind a fence of scope `.gpu` and take a ticket, and
-//! the one with the last ticket adds up all counts. No boss changes in the launches that look for bosses of neighbours,
-//! so whatever word of a way is read, old or new, it leads to the same boss.
+//! scope `.gpu`, and so is its boss when it is hooked; only one work-item writes either. The edges that a GPU has
+//! joined are counted without atomics: work-groups publish their counts behind a fence of scope `.gpu` and take a
+//! ticket, and the one with the last ticket adds up all counts. No boss changes in the launches that look for bosses of
+//! neighbours, so whatever word of a way is read, old or new, it leads to the same boss.
 //!
 //! Arithmetic: 5 instructions for the node's number, its test against the end and addresses; per arc 7: the loop's test
 //! and branch, three addresses, the test of the weight and that of the components; 2 for a minimum of several GPUs for

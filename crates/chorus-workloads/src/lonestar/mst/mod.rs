@@ -26,9 +26,9 @@
 //! other, and then the lower one stays; longer cycles cannot arise.
 //!
 //! Left out: the barriers across all work-groups with which the original merges components in one launch. They wait for
-//! work-groups that may never become resident, and they would have to span GPUs. Here the edges of a round are chosen so
-//! that all of them can be used at once. The array `phores`, which the original clears and does not use, is left out,
-//! too.
+//! work-groups that may never become resident, and they would have to span GPUs. Here the edges of a round are chosen
+//! so that all of them can be used at once. The array `phores`, which the original clears and does not use, is left
+//! out, too.
 
 mod boruvka;
 
