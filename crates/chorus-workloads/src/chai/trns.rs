@@ -332,7 +332,7 @@ mod tests {
             let length = 1 + std::iter::successors(Some(shape.next(1)), |&place| Some(shape.next(place)))
                 .take_while(|&place| place != 1)
                 .count();
-            assert_eq!(length, if scale == Scale::Quick { 11 } else { 13 }, "{scale}");
+            assert_eq!(length, 13, "{scale}");
         }
     }
 }
