@@ -369,6 +369,18 @@ pub struct MemorySide {
     pub latency_cycles: u32,
     /// Bytes of lines that move between an L2 bank and its slice per core cycle, in each direction.
     pub bytes_per_cycle: u32,
+    /// When a line that an L2 bank writes goes on to memory.
+    pub write_policy: WritePolicy,
+}
+
+/// When a cache hands on what is written to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePolicy {
+    /// When the line gives way to another one.
+    WriteBack,
+    /// At once. A copy stays.
+    WriteThrough,
 }
 
 /// The global command processor and the local ones of the modules.

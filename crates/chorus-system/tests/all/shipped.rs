@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use chorus_system::{
     Directory, DirectoryReplacement, DramModel, Entry, Link, LinkKind, NetworkKind, Origin, Placement, Replacement,
-    SYSTEMS, Scale, Scheduler, SystemConfig, derived, entries, resolve, resolve_text, scales,
+    SYSTEMS, Scale, Scheduler, SystemConfig, WritePolicy, derived, entries, resolve, resolve_text, scales,
 };
 
 fn systems_folder() -> PathBuf {
@@ -232,8 +232,9 @@ fn the_machine_of_the_cpelide_paper_is_that_of_its_table_i() {
     assert_eq!((config.l1.size_bytes, config.l1.ways, config.l1.line_bytes), (16 << 10, 16, 64));
     assert_eq!((config.l1.latency_cycles, config.core.lds_latency_cycles), (140, 65));
     assert_eq!((config.l2.banks * config.l2.bank_bytes, config.l2.ways), (8 << 20, 32));
-    let (l3, _) = config.memory_side_l3().expect("the machine has an L3");
+    let (l3, way) = config.memory_side_l3().expect("the machine has an L3");
     assert_eq!((4 * config.l2.banks * l3.bank_bytes, l3.ways), (16 << 20, 16));
+    assert_eq!((4 * config.l2.banks * way.bytes_per_cycle, way.write_policy), (16 * 64, WritePolicy::WriteThrough));
     assert_eq!((inter_gpm(&config).megabytes_per_second, directory(&config).entries), (768_000, 12 << 10));
     assert_eq!(config.core.launch_latency_cycles, 2 * config.clocks.core_mhz);
     let processor = &config.command_processor;

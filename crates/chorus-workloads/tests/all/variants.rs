@@ -38,11 +38,13 @@ fn results_are_right_with_directories_of_ranges_below_a_hierarchy() {
 
 #[test]
 fn results_are_right_under_the_variants_of_the_cpelide_paper() {
-    let kept = ("remote_reads", 1);
+    let (kept, passed_on) = (("remote_reads", 1), ("remote_at_home", 0));
     for workload in ["hotspot3d", "color", "rnn-gru-small"] {
         run("cpelide", &[], "viper-chiplet", &[("boundaries", 0)], workload);
         run("cpelide", &[], "viper-chiplet", &[kept], workload);
+        run("cpelide", &[], "viper-chiplet", &[passed_on], workload);
         run("cpelide", &[], "cpelide", &[kept], workload);
+        run("cpelide", &[], "cpelide", &[kept, passed_on], workload);
         run("cpelide", &[], "cpelide-range", &[kept], workload);
         run("cpelide", &[], "nhcc-wb", &[("elide", 1)], workload);
     }
