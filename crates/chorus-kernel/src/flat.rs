@@ -5,13 +5,14 @@
 
 use std::ops::Range;
 
+use chorus_protocol::line::bits_of_bytes;
 use chorus_system::AtomicOrder;
 
 use crate::annotation_checker::AnnotationChecker;
 use crate::kernel::{Kernel, Mismatch, Program, WaveId};
 use crate::local_data::LocalData;
 use crate::memory::HostMemory;
-use crate::memory_op::{MemoryOp, MemoryOpKind};
+use crate::memory_op::{MemoryOp, MemoryOpKind, WORDS_MAX};
 use crate::partition::part_of;
 use crate::read_only::ReadOnlyWritten;
 use crate::wave_state::{Operation, SpareStates, WaveTask};
@@ -186,6 +187,9 @@ fn release_barrier(group: &mut [FlatWave]) {
 
 /// Performs one memory instruction, lane by lane.
 fn perform(op: &mut MemoryOp, memory: &HostMemory) {
+    if !op.is_plain() {
+        return op.mask.iter().for_each(|lane| perform_words(op, lane, memory));
+    }
     for lane in op.mask.iter() {
         let word = op.word(lane) as usize;
         match op.kind {
@@ -198,6 +202,25 @@ fn perform(op: &mut MemoryOp, memory: &HostMemory) {
             }
         }
     }
+}
+
+/// Performs the part of a lane in an instruction that may touch several words or parts of words.
+fn perform_words(op: &mut MemoryOp, lane: usize, memory: &HostMemory) {
+    let (first, count) = (op.word(lane) as usize, op.words_per_lane());
+    if op.kind == MemoryOpKind::Store {
+        let bits = bits_of_bytes(op.bytes(lane));
+        return (0..count).for_each(|k| memory.store_bits(first + k, bits, op.values(k)[lane]));
+    }
+    let mut old = [0; WORDS_MAX];
+    let old = &mut old[..count];
+    old.iter_mut().enumerate().for_each(|(k, old)| *old = memory.load(first + k));
+    if let Some(atomic) = op.atomic_of(lane) {
+        let mut new = [0; WORDS_MAX];
+        (0..count).for_each(|k| new[k] = op.values(k)[lane]);
+        atomic.apply_all(old, &mut new[..count]);
+        (0..count).for_each(|k| memory.store(first + k, new[k]));
+    }
+    old.iter().enumerate().for_each(|(k, &old)| op.values_mut(k)[lane] = old);
 }
 
 #[cfg(test)]

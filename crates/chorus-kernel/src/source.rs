@@ -36,7 +36,7 @@ mod tests {
     use crate::lanes::{LANES, Mask};
     use crate::memory_op::{Instruction, MemoryOpKind};
     use crate::wave_state::Operation;
-    use crate::{Buf, HostMemory, Kernel, flat};
+    use crate::{Buf, HostMemory, Kernel, WaveStart, flat};
 
     /// A source that copies rows of 32 words, one after the other, as an interpreter would.
     struct Copier {
@@ -78,8 +78,9 @@ mod tests {
         let mut memory = HostMemory::default();
         let from = memory.alloc_from(&(0..256).collect::<Vec<u32>>());
         let to = memory.alloc::<u32>(256);
-        let kernel = Kernel::of_sources("copy", 2, 1, move |id| {
-            let rows = id.work_group * 4..(id.work_group + 1) * 4;
+        let kernel = Kernel::of_sources("copy", 2, 1, move |start: WaveStart| {
+            let group = start.id.work_group;
+            let rows = group * 4..(group + 1) * 4;
             Copier { from, to, rows, loading: None }
         });
         flat::run_kernel(&kernel, &memory).unwrap();

@@ -82,6 +82,8 @@ impl LineAccess {
 pub struct AccessQueue {
     waiting: VecDeque<u32>,
     accesses: Slab<LineAccess>,
+    /// The lines of the instruction that is being split, kept so that the memory is used again.
+    lines: Vec<u32>,
 }
 
 impl AccessQueue {
@@ -149,6 +151,9 @@ impl AccessQueue {
 
     #[inline(never)]
     fn split<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
+        if !op.is_plain() {
+            return self.split_wide::<W>(op, access);
+        }
         let lines = op.words().map(|word| word / W as u32);
         let first = op.mask.iter().next().map(|lane| u64::from(lines[lane]));
         let mut rest = op.mask.0;
@@ -169,6 +174,56 @@ impl AccessQueue {
         }
         (count, first)
     }
+
+    /// Splits an instruction whose lanes may touch several words. A lane whose words lie in two lines has a part in both
+    /// accesses.
+    fn split_wide<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.clear();
+        for line in op.touched().map(|word| word / W as u32) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        let mut count = 0;
+        for &line in &lines {
+            let mut lanes = lanes_in::<W>(line, op);
+            while lanes != 0 {
+                let group = match op.kind {
+                    MemoryOpKind::Load | MemoryOpKind::Store => lanes,
+                    MemoryOpKind::Atomic(_) => apart_in::<W>(lanes, op),
+                };
+                lanes &= !group;
+                self.push(LineAccess { line: u64::from(line), lanes: group, ..access });
+                count += 1;
+            }
+        }
+        let first = lines.first().map(|&line| u64::from(line));
+        self.lines = lines;
+        (count, first)
+    }
+}
+
+/// The lanes with a word in line `line`.
+fn lanes_in<const W: usize>(line: u32, op: &MemoryOp) -> u32 {
+    let is_in = |lane: usize| {
+        let words = op.words_of(lane);
+        words.start / W as u32 <= line && line <= (words.end - 1) / W as u32
+    };
+    op.mask.iter().filter(|&lane| is_in(lane)).fold(0, |lanes, lane| lanes | 1 << lane)
+}
+
+/// The lanes that can travel in one atomic: they touch different words and do the same with them. None of them comes
+/// before an earlier lane that touches the same word.
+fn apart_in<const W: usize>(lanes: u32, op: &MemoryOp) -> u32 {
+    let first = lanes.trailing_zeros() as usize;
+    let mut seen = 0u32;
+    (first..LANES).filter(|lane| lanes >> lane & 1 == 1).fold(0, |group, lane| {
+        let words = op.words_of(lane).fold(0, |words, word| words | 1u32 << (word % W as u32));
+        let joins = seen & words == 0 && op.atomic_of(lane) == op.atomic_of(first);
+        seen |= words;
+        group | u32::from(joins) << lane
+    })
 }
 
 /// The line whose words the lanes touch in order, if that is what they do.

@@ -262,7 +262,7 @@ impl<const W: usize> DeNovoL1<W> {
 
     /// Performs an access on some words. Their old values are put into `values`.
     fn perform(&mut self, slot: Slot, request: &CoreRequest<W>, words: u32, values: &mut LineData<W>) {
-        let mask = ByteMask::of_words(words);
+        let mask = ByteMask::of_words(words) & request.mask;
         match request.op {
             CoreOp::Load => values.merge(mask, self.lines.data(slot)),
             CoreOp::Store => self.lines.data_mut(slot).merge(mask, &request.data),
@@ -289,7 +289,7 @@ impl<const W: usize> DeNovoL1<W> {
             let is_weak = request.order == Order::Weak;
             let served = match request.op {
                 CoreOp::Load if is_weak => self.load(register, slot, &request, out),
-                CoreOp::Store if is_weak => self.store(register, slot, &request, out),
+                CoreOp::Store if request.is_plain_store() => self.store(register, slot, &request, out),
                 CoreOp::Load
                 | CoreOp::Store
                 | CoreOp::Atomic(_)
@@ -407,7 +407,8 @@ impl<const W: usize> DeNovoL1<W> {
             Atomics::AtLlc => {
                 pending.through |= missing;
                 let unit = self.topology.upstream(self.me, request.line);
-                out.send(Message { mask: ByteMask::of_words(missing), ..update(request, self.me, unit) });
+                let mask = ByteMask::of_words(missing) & request.mask;
+                out.send(Message { mask, ..update(request, self.me, unit) });
             }
         }
         false
