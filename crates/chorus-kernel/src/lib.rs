@@ -23,8 +23,8 @@ mod word_set;
 
 pub use annotation::{AccessMode, Annotation, Share};
 pub use annotation_checker::{AnnotationChecker, Undeclared};
-pub use cpu::Cpu;
 pub use chorus_system::AtomicOrder;
+pub use cpu::Cpu;
 pub use kernel::{Kernel, Mismatch, Program, Verdict, WaveId, WaveStart};
 pub use lanes::{LANES, Lanes, Mask, Word};
 pub use local_data::LocalData;
