@@ -223,11 +223,6 @@ impl HostMemory {
             }
         }
     }
-
-    /// Writes bits of the word of a number. The others stay, whoever writes them.
-    pub fn store_bits(&self, word: usize, bits: u32, value: u32) {
-        merge(&self.words[word], bits, value);
-    }
 }
 
 /// Writes some bits of a word at once, since threads may write different bytes of it.

@@ -14,7 +14,8 @@ use crate::wave_state::WaveState;
 /// A source of the operations of one wavefront.
 ///
 /// A source that needs a value calls [`WaveState::is_ready`] and returns if the value is not there. It is called again
-/// when everything that it asked for is there.
+/// when everything that it asked for is there. A source that computes for long without asking for anything pushes the
+/// arithmetic of a part of it and returns all the same: only then does time pass, and only then can it be stopped.
 pub trait WaveSource {
     /// Puts operations into `state` until the source waits for something or has ended. Returns whether it has ended.
     fn advance(self: Pin<&mut Self>, state: &RefCell<WaveState>) -> bool;

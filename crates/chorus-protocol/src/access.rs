@@ -179,6 +179,28 @@ impl AtomicOp {
         old.iter().zip(operands).for_each(|(&old, operand)| *operand = self.apply(old, *operand));
     }
 
+    /// Whether several operations on one word are one with another operand: with what the operation makes of the first
+    /// operand and the second one, and so on.
+    pub fn is_associative(self) -> bool {
+        match self {
+            AtomicOp::Add
+            | AtomicOp::And
+            | AtomicOp::Or
+            | AtomicOp::Xor
+            | AtomicOp::Min
+            | AtomicOp::Max
+            | AtomicOp::MinSigned
+            | AtomicOp::MaxSigned
+            | AtomicOp::Exchange
+            | AtomicOp::Pair(PairOp::Add | PairOp::Min | PairOp::Max | PairOp::MinSigned | PairOp::MaxSigned) => true,
+            AtomicOp::Inc
+            | AtomicOp::Dec
+            | AtomicOp::AddF32
+            | AtomicOp::CompareExchange { .. }
+            | AtomicOp::Pair(PairOp::AddF64 | PairOp::CompareExchange { .. }) => false,
+        }
+    }
+
     /// The operation with other expected values, if it is a compare-exchange.
     pub fn expecting(self, expected: [u32; 2]) -> AtomicOp {
         match self {

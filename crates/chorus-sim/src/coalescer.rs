@@ -44,6 +44,8 @@ pub struct LineAccess {
     pub lanes: u32,
     /// The virtual line that it touches.
     pub line: u64,
+    /// Whether it is an atomic of lanes that may touch the same word. What it writes there is the work of all of them.
+    pub is_combined: bool,
     /// Whether lane `i` touches word `i` of the line, for all lanes: values can be copied as a whole.
     pub whole_line: bool,
     /// When it was issued.
@@ -64,6 +66,7 @@ impl LineAccess {
             slot: 0,
             lanes: 0,
             line,
+            is_combined: false,
             whole_line: false,
             issued: now,
             outstanding: true,
@@ -82,11 +85,18 @@ impl LineAccess {
 pub struct AccessQueue {
     waiting: VecDeque<u32>,
     accesses: Slab<LineAccess>,
+    /// Whether lanes of an associative atomic that touch one word share an access.
+    combines: bool,
     /// The lines of the instruction that is being split, kept so that the memory is used again.
     lines: Vec<u32>,
 }
 
 impl AccessQueue {
+    /// An empty queue. `combines` says whether lanes of an associative atomic that touch one word share an access.
+    pub fn new(combines: bool) -> AccessQueue {
+        AccessQueue { combines, ..AccessQueue::default() }
+    }
+
     /// The number of the access at the head of the queue.
     pub fn front(&self) -> Option<u32> {
         self.waiting.front().copied()
@@ -137,7 +147,7 @@ impl AccessQueue {
 
     /// Splits a memory instruction into accesses to lines of `W` words, which are like `access` but for their lines and
     /// lanes, and queues them. Returns how many there are, and the line of the first. Lanes that touch one line share
-    /// an access, except that the lanes of an atomic share one only while they touch different words.
+    /// an access, except that the lanes of an atomic share one only while they touch different words, or are combined.
     #[inline]
     pub fn coalesce<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
         match whole_line::<W>(op) {
@@ -158,6 +168,7 @@ impl AccessQueue {
         let first = op.mask.iter().next().map(|lane| u64::from(lines[lane]));
         let mut rest = op.mask.0;
         let mut count = 0;
+        let access = self.combined(op, access);
         while rest != 0 {
             let line = lines[rest.trailing_zeros() as usize];
             let mut lanes = rest & lanes_of(line, &lines);
@@ -165,6 +176,7 @@ impl AccessQueue {
             while lanes != 0 {
                 let group = match op.kind {
                     MemoryOpKind::Load | MemoryOpKind::Store => lanes,
+                    MemoryOpKind::Atomic(_) if access.is_combined => lanes,
                     MemoryOpKind::Atomic(_) => first_of_each_word::<W>(lanes, op),
                 };
                 lanes &= !group;
@@ -173,6 +185,12 @@ impl AccessQueue {
             }
         }
         (count, first)
+    }
+
+    /// The model of the accesses of an instruction, which says whether they combine lanes.
+    fn combined(&self, op: &MemoryOp, access: LineAccess) -> LineAccess {
+        let is_associative = matches!(op.kind, MemoryOpKind::Atomic(atomic) if atomic.is_associative());
+        LineAccess { is_combined: self.combines && is_associative, ..access }
     }
 
     /// Splits an instruction whose lanes may touch several words. A lane whose words lie in two lines has a part in both
@@ -186,11 +204,13 @@ impl AccessQueue {
             }
         }
         let mut count = 0;
+        let access = self.combined(op, access);
         for &line in &lines {
             let mut lanes = lanes_in::<W>(line, op);
             while lanes != 0 {
                 let group = match op.kind {
                     MemoryOpKind::Load | MemoryOpKind::Store => lanes,
+                    MemoryOpKind::Atomic(_) if access.is_combined => lanes,
                     MemoryOpKind::Atomic(_) => apart_in::<W>(lanes, op),
                 };
                 lanes &= !group;

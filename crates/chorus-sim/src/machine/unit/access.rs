@@ -283,7 +283,7 @@ impl<const W: usize> Unit<W> {
             }
             return true;
         }
-        if !op.is_plain() {
+        if !op.is_plain() || access.is_combined {
             let lane = access.lanes.trailing_zeros() as usize;
             head.op = op.atomic_of(lane).map_or(head.op, CoreOp::Atomic);
             head.mask = match carries_data {

@@ -27,7 +27,7 @@ impl<const W: usize> Unit<W> {
             MemoryOpKind::Atomic(atomic) => Some(atomic),
             MemoryOpKind::Load | MemoryOpKind::Store => None,
         };
-        if !op.is_plain() {
+        if !op.is_plain() || access.is_combined {
             let changed = match (env.plan.values, atomic) {
                 (Values::Functional, _) => lanes::perform_in_memory::<W>(env.memory, op, access),
                 (Values::Carried, Some(_)) => lanes::distribute_old(op, access, &completion.data),

@@ -1,8 +1,8 @@
 //! The lanes of a memory instruction and the words of one line: what a line access carries there, and what it brings
 //! back.
 //!
-//! Most instructions touch one whole word per lane. The others, which touch several words or parts of words, have
-//! functions of their own here, so that they cost the usual ones nothing.
+//! Most instructions touch one whole word per lane. The others, which touch several words or parts of words or whose
+//! lanes share a read-modify-write, have functions of their own here, so that they cost the usual ones nothing.
 
 use chorus_kernel::{HostMemory, LANES, MemoryOp, WORDS_MAX};
 use chorus_protocol::access::AtomicOp;
@@ -48,11 +48,33 @@ pub(super) fn read<const W: usize>(op: &MemoryOp, access: &LineAccess) -> ByteMa
 /// Puts the store data or operands of an access into a line. Returns the bytes that the access concerns.
 #[inline(never)]
 pub(super) fn collect<const W: usize>(op: &MemoryOp, access: &LineAccess, line: &mut LineData<W>) -> ByteMask {
+    if access.is_combined {
+        return combine(op, access, line);
+    }
     places::<W>(op, access).fold(ByteMask::EMPTY, |mask, Place { lane, k, word }| {
         let bytes = ByteMask::of_bytes(word, op.bytes(lane));
         let bits = bytes.bits_of(word);
         line.0[word] = line.0[word] & !bits | op.values(k)[lane] & bits;
         mask | bytes
+    })
+}
+
+/// Puts the operands of an atomic into a line, those of lanes that touch the same word as one.
+fn combine<const W: usize>(op: &MemoryOp, access: &LineAccess, line: &mut LineData<W>) -> ByteMask {
+    each(access.lanes).fold(ByteMask::EMPTY, |mask, lane| {
+        let (first, count) = (op.word(lane) as usize % W, op.words_per_lane());
+        let mut operands = [0; WORDS_MAX];
+        (0..count).for_each(|k| operands[k] = op.values(k)[lane]);
+        let (operands, words) = (&mut operands[..count], first..first + count);
+        let mask = match op.atomic_of(lane) {
+            Some(atomic) if !(mask & ByteMask::word(first)).is_empty() => {
+                atomic.apply_all(&line.0[words.clone()], operands);
+                mask
+            }
+            Some(_) | None => words.clone().fold(mask, |mask, word| mask | ByteMask::word(word)),
+        };
+        line.0[words].copy_from_slice(operands);
+        mask
     })
 }
 
@@ -67,12 +89,17 @@ pub(super) fn distribute<const W: usize>(op: &mut MemoryOp, access: &LineAccess,
     }
 }
 
-/// Gives the lanes of an atomic the words that they found in a line. Returns whether the atomic changed any.
+/// Gives the lanes of an atomic the words that they found in a line, each behind the lanes before it. Returns whether
+/// the atomic changed any.
 #[inline(never)]
 pub(super) fn distribute_old<const W: usize>(op: &mut MemoryOp, access: &LineAccess, line: &LineData<W>) -> bool {
+    let mut line = *line;
     each(access.lanes).fold(false, |changed, lane| {
         let (first, count) = (op.word(lane) as usize % W, op.words_per_lane());
-        changed | exchange(op, lane, &line.0[first..first + count]).is_some()
+        let words = &mut line.0[first..first + count];
+        let new = exchange(op, lane, words);
+        new.iter().for_each(|new| words.copy_from_slice(&new[..count]));
+        changed | new.is_some()
     })
 }
 

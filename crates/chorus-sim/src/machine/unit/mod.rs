@@ -158,7 +158,7 @@ impl<const W: usize> Unit<W> {
             spare_states: SpareStates::default(),
             groups: Slab::default(),
             slots: IssueSlots::new(config.core.scheduler, clock),
-            accesses: AccessQueue::default(),
+            accesses: AccessQueue::new(config.core.combines_atomic_lanes()),
             bank_free: vec![0; config.l1.banks as usize],
             stalled: None,
             waiting_for_queue: 0,
