@@ -157,8 +157,8 @@ impl Wave {
     }
 
     /// Performs one read-modify-write per lane of `mask`, atomic for everybody in `scope`, and gives the old values.
-    /// Lanes of one word go one after the other. It orders nothing else, except on machines whose `core.atomic_order`
-    /// is `acq-rel`.
+    /// Lanes of one word go one after the other, or get what they would get then (`core.atomic_lanes`). It orders
+    /// nothing else, except on machines whose `core.atomic_order` is `acq-rel`.
     pub fn atomic_in<T: Word>(
         &self,
         scope: Scope,

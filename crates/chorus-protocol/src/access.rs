@@ -374,7 +374,7 @@ pub struct CoreRequest<const W: usize> {
 
 impl<const W: usize> CoreRequest<W> {
     /// Whether it is a weak store of whole words. Where words have owners, any other store is an update: the bytes that
-    /// it leaves alone have to be up to date (Spandex paper, section III-A).
+    /// it leaves alone have to be up to date (Spandex paper, section III-B).
     #[inline]
     pub fn is_plain_store(&self) -> bool {
         self.op == CoreOp::Store && self.order == Order::Weak && !self.mask.splits_words()
@@ -425,6 +425,11 @@ mod tests {
         let mut operands = LineData([1, 2]);
         AtomicOp::Add.perform(&mut line, ByteMask::word(1), &mut operands);
         assert_eq!((line, operands), (LineData([10, 22]), LineData([1, 20])));
+    }
+
+    #[test]
+    fn an_operation_is_small() {
+        assert!(size_of::<AtomicOp>() <= 12 && size_of::<Option<AtomicOp>>() <= 12);
     }
 
     #[test]

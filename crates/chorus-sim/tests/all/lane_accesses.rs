@@ -17,9 +17,13 @@ use chorus_system::{Scale, resolve};
 use crate::lane_script::random_kernel;
 use crate::once::Once;
 
-/// A machine for a protocol, with three levels of caches if the protocol has as many.
+/// Compares a random kernel on a machine for a protocol, with three levels of caches if the protocol has as many, with
+/// the same kernel on flat memory.
 fn check(protocol: &'static dyn Protocol, set: &[&str], seed: u64) {
-    let system = if protocol.structure().has_l3() { "spandex-hier" } else { "tc" };
+    check_on(if protocol.structure().has_l3() { "spandex-hier" } else { "tc" }, protocol, set, seed);
+}
+
+fn check_on(system: &str, protocol: &'static dyn Protocol, set: &[&str], seed: u64) {
     let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();
     let config = resolve(system, Scale::Quick, &set).unwrap().config;
     let (kernel, expected) = random_kernel(seed);
@@ -41,6 +45,21 @@ fn random_widths_bytes_and_lanes_are_right_under_every_protocol() {
     for &protocol in PROTOCOLS {
         for seed in 1..6 {
             check(protocol, &[], seed);
+        }
+    }
+}
+
+#[test]
+fn random_widths_bytes_and_lanes_are_right_on_the_machines_of_papers() {
+    let machines = [
+        ("hmg", ["hmg", "nhcc", "sw-hier"]),
+        ("rec", ["hmg", "rec", "nhcc"]),
+        ("spandex", ["smg", "sdd", "smv"]),
+        ("spandex-hier", ["hmesi-denovo", "spandex-hier-dd", "spandex-hier-mg"]),
+    ];
+    for (system, protocols) in machines {
+        for name in protocols {
+            (11..14).for_each(|seed| check_on(system, find(name).unwrap(), &[], seed));
         }
     }
 }
