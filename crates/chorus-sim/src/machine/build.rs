@@ -215,8 +215,8 @@ pub(super) fn build_config(
         },
         directory: directory_shape(config),
         page_lines: (config.memory.page_bytes / line).max(1),
-        // The lines that leave store buffers have a wavefront number of their own.
         waves: config.core.wavefronts as u16 + u16::from(has_store_buffers(config)),
+        buffer_wave: has_store_buffers(config).then_some(config.core.wavefronts as u16),
         fences: settings.fences,
         read_only,
         parameters: settings.parameters,
