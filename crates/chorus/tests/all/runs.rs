@@ -96,8 +96,8 @@ fn a_workload_that_needs_coherence_is_refused_without_it() {
 #[test]
 fn a_workload_that_needs_coherence_goes_wrong_without_it() {
     for workload in ["stn", "dlb"] {
-        // Giving up earlier than by default saves time.
-        let patience = "--set watchdog.idle_cycles=200000";
+        // Giving up earlier than by default saves time. Thieves of `dlb` go on trying, which is no idleness.
+        let patience = "--set watchdog.idle_cycles=200000 --set watchdog.cycles=3000000";
         let arguments =
             format!("run --system tc --protocol no-coh --workload {workload} --allow-incoherent {patience}");
         let message = |threads: u32| {
