@@ -12,16 +12,19 @@ use chorus_workloads::{Sizes, Workload, find};
 const MB: f64 = (1 << 20) as f64;
 const WORD: u64 = 4;
 
+/// A number that follows from the sizes of a workload, which are asked for by name.
+type Formula = fn(&dyn Fn(&str) -> u64) -> u64;
+
 /// A workload whose footprint a paper states.
 struct Stated {
     workload: &'static str,
     /// The footprint in MB of 2^20 bytes.
     megabytes: f64,
     /// Words of all buffers that count.
-    words: fn(&dyn Fn(&str) -> u64) -> u64,
+    words: Formula,
     /// Work-items of the largest kernel. None where they are rows of a matrix, of which smaller scales do not have so
     /// much fewer.
-    work_items: Option<fn(&dyn Fn(&str) -> u64) -> u64>,
+    work_items: Option<Formula>,
 }
 
 /// The workloads of a paper on its machine.
@@ -120,7 +123,7 @@ fn config(suite: &Suite, scale: Scale) -> SystemConfig {
 }
 
 /// Evaluates a formula of sizes.
-fn evaluate(sizes: &Sizes, formula: fn(&dyn Fn(&str) -> u64) -> u64) -> f64 {
+fn evaluate(sizes: &Sizes, formula: Formula) -> f64 {
     formula(&|key| sizes.get(key).into()) as f64
 }
 
