@@ -23,7 +23,8 @@ pub(crate) fn is_xz(path: &Path) -> bool {
 
 /// Opens a regular file. Others are refused, because a device or pipe may never end.
 fn open_plain(path: &Path) -> Result<File, TraceError> {
-    let refuse = |error: &dyn std::fmt::Display| TraceError::of_file(path.display(), format!("cannot be read: {error}"));
+    let refuse =
+        |error: &dyn std::fmt::Display| TraceError::of_file(path.display(), format!("cannot be read: {error}"));
     let metadata = std::fs::metadata(path).map_err(|error| refuse(&error))?;
     if !metadata.is_file() {
         return Err(refuse(&"it is no plain file"));

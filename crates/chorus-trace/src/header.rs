@@ -52,7 +52,9 @@ impl Header {
         };
         loop {
             if !lines.advance()? {
-                return Err(lines.error("the file ends within its header; accepted: a line that begins with `#traces format`"));
+                return Err(
+                    lines.error("the file ends within its header; accepted: a line that begins with `#traces format`")
+                );
             }
             if lines.line().starts_with(b"#traces format") {
                 break;
@@ -60,9 +62,9 @@ impl Header {
             let Some((key, value)) = lines.line().strip_prefix(b"-").and_then(split) else {
                 return Err(lines.unexpected("`-KEY = VALUE` or `#traces format`"));
             };
-            header.set(key, value).map_err(|accepted| {
-                lines.error(format!("{} is {}; accepted: {accepted}", quote(key), quote(value)))
-            })?;
+            header
+                .set(key, value)
+                .map_err(|accepted| lines.error(format!("{} is {}; accepted: {accepted}", quote(key), quote(value))))?;
         }
         if header.name.is_empty() {
             "kernel".clone_into(&mut header.name);

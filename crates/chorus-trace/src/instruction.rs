@@ -159,7 +159,8 @@ fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 /// from lane to lane.
 fn addresses(tokens: &mut Tokens<'_>, mask: u32) -> Result<[u64; LANES], String> {
     const BASE: &str = "an address in hexadecimal digits";
-    let mode = tokens.expect("the form of the addresses: 0, 1 or 2", |token| decimal(token).filter(|&mode| mode < 3))?;
+    let mode =
+        tokens.expect("the form of the addresses: 0, 1 or 2", |token| decimal(token).filter(|&mode| mode < 3))?;
     let mut addresses = [0; LANES];
     if mode == 0 {
         for lane in lanes(mask) {
@@ -214,7 +215,8 @@ mod tests {
 
     #[test]
     fn every_version_has_its_columns() {
-        let v0 = parse("0 0 0 0 0290 ffff0000 1 R8 LDG.E.SYS 1 R2 4 1 0x00007fe033702880 4", Layout { version: 0, ..V3 });
+        let v0 =
+            parse("0 0 0 0 0290 ffff0000 1 R8 LDG.E.SYS 1 R2 4 1 0x00007fe033702880 4", Layout { version: 0, ..V3 });
         let v0 = v0.unwrap();
         assert_eq!((v0.pc, v0.mask, v0.opcode, v0.width), (0x290, 0xffff_0000, "LDG.E.SYS", 4));
         assert_eq!((v0.addresses[16], v0.addresses[31]), (0x7fe0_3370_2880, 0x7fe0_3370_2880 + 60));

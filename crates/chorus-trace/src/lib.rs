@@ -22,6 +22,7 @@ mod trace;
 mod wave;
 
 pub use error::TraceError;
+pub use record::{Recorded, Recorder};
 
 pub use replay::Replay;
 pub use trace::Trace;

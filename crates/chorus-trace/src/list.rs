@@ -41,8 +41,7 @@ impl List {
         if !path.exists() {
             return Err(missing(given, &path));
         }
-        let mut lines =
-            Lines::new(open_stream(&path)?, path.display().to_string().into()).digested(Sha256::default());
+        let mut lines = Lines::new(open_stream(&path)?, path.display().to_string().into()).digested(Sha256::default());
         let folder = path.parent().unwrap_or(Path::new(""));
         let (mut commands, mut warnings) = (Vec::new(), Vec::new());
         while lines.advance()? {

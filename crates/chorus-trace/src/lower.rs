@@ -269,7 +269,12 @@ impl Visitor for Lowering<'_> {
                 self.warp.steps.push(Step::Barrier);
             }
             Class::Exit => self.warp.exited = true,
-            Class::Load(_) | Class::Store(_) | Class::Atomic(..) | Class::Barrier | Class::Unseen | Class::Arithmetic => {
+            Class::Load(_)
+            | Class::Store(_)
+            | Class::Atomic(..)
+            | Class::Barrier
+            | Class::Unseen
+            | Class::Arithmetic => {
                 self.warp.alu();
             }
         }

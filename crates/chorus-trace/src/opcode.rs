@@ -74,7 +74,8 @@ impl Opcode {
         let name = tokens.next().unwrap_or_default();
         let mut strong = false;
         let (mut scope, mut width, mut atomic) = (None, None, None);
-        let (mut sequential, mut invalidates, mut volatile, mut is_float, mut wide) = (false, false, false, false, false);
+        let (mut sequential, mut invalidates, mut volatile, mut is_float, mut wide) =
+            (false, false, false, false, false);
         for token in tokens {
             match token {
                 "STRONG" => strong = true,

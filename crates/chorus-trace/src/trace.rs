@@ -128,7 +128,8 @@ impl Trace {
 
     /// Words of local memory of the launch that needs most. Launches use the same ones, as on a GPU.
     pub(crate) fn local_words(&self) -> u64 {
-        let words = self.launches.iter().filter(|index| self.has_local_memory(index)).map(|index| index.all_local_words());
+        let words =
+            self.launches.iter().filter(|index| self.has_local_memory(index)).map(|index| index.all_local_words());
         words.max().unwrap_or(0)
     }
 }

@@ -1,1 +1,0 @@
-//! Traces that are written.
