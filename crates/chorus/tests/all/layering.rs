@@ -14,10 +14,10 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("chorus-system", &[]),
     ("chorus-kernel", &["chorus-protocol", "chorus-system"]),
     ("chorus-sim", &["chorus-kernel", "chorus-protocol", "chorus-system"]),
-    ("chorus-trace", &["chorus-kernel", "chorus-protocol"]),
     ("chorus-litmus", &["chorus-protocol"]),
     ("chorus-verify", &["chorus-litmus", "chorus-protocol"]),
     ("chorus-workloads", &["chorus-kernel", "chorus-protocol", "chorus-system"]),
+    ("chorus-trace", &["chorus-kernel", "chorus-protocol"]),
     ("chorus-registry", &["chorus-litmus", "chorus-protocol", "chorus-system", "chorus-verify", "chorus-workloads"]),
     (
         "chorus-lab",
