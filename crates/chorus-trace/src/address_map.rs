@@ -16,8 +16,8 @@ const PAGE_WORDS: u64 = PAGE_BYTES / 4;
 /// The most pages of a trace: 8 GiB.
 pub(crate) const PAGES_MAX: usize = 1 << 17;
 
-/// The most bytes that may be lost before the beginnings of buffers. A trace whose pages are scattered so much that more
-/// would be lost gets one buffer for all of them.
+/// The most bytes that may be lost before the beginnings of buffers. A trace whose pages are scattered so much that
+/// more would be lost gets one buffer for all of them.
 const GAPS_MAX: u64 = 1 << 30;
 
 /// The pages that a program uses.

@@ -56,8 +56,8 @@ impl KernelIndex {
         let mut warn = |what: String| warnings.push(format!("{file}: kernel {}: {what}", header.name));
         if let Some(Polled { pc, address }) = polled {
             warn(format!(
-                "the loop at PC {pc:#06x} polls address {address:#x}; it is replayed with as many rounds as it had on the \
-                 traced GPU"
+                "the loop at PC {pc:#06x} polls address {address:#x}; it is replayed with as many rounds as it had on \
+                 the traced GPU"
             ));
         }
         if let Some(opcode) = unseen {

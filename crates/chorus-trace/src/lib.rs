@@ -1,8 +1,8 @@
 //! Traces of real GPUs in the format of Accel-Sim, read and written.
 //!
-//! A trace has the instructions of every warp of a program: opcodes, registers and addresses, no values. [`Trace::open`]
-//! reads one, and [`Trace::program`] makes a program of it that runs under any protocol. Its result is unchecked,
-//! because nobody knows the values. A [`Recorder`] writes what any program of Chorus does in the same format.
+//! A trace has the instructions of every warp of a program: opcodes, registers and addresses, no values.
+//! [`Trace::open`] reads one, and [`Trace::program`] makes a program of it that runs under any protocol. Its result is
+//! unchecked, because nobody knows the values. A [`Recorder`] writes what any program of Chorus does in this format.
 
 mod address_map;
 mod error;

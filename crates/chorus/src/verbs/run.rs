@@ -106,14 +106,14 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         graph: arguments.graph.clone().map(|path| GraphFile { path, format: arguments.graph_format.clone() }),
         annotate: arguments.annotate,
     };
-    let activity = session.activity(None);
-    activity.begin(spec.to_string());
     // The setup is resolved here, so that a mistake in a system file is shown with its line.
     let setup = match &arguments.trace {
         Some(path) => traced(&spec, path, session)?,
         None => setup::resolve(session.registry, &spec)?,
     };
     let recorder = arguments.record_trace.as_deref().map(Recorder::create).transpose()?;
+    let activity = session.activity(None);
+    activity.begin(spec.to_string());
     let &Arguments { allow_incoherent, threads, window, .. } = arguments;
     let recorded = recorder.as_ref();
     let result = simulate_on(&spec, &setup, Manner { allow_incoherent, threads, window, recorder: recorded })?;
