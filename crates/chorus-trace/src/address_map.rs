@@ -38,7 +38,7 @@ impl Pages {
         self.last = Some(page);
         self.numbers.insert(page);
         if self.numbers.len() > PAGES_MAX {
-            let gigabytes = PAGES_MAX as u64 * PAGE_BYTES >> 30;
+            let gigabytes = (PAGES_MAX as u64 * PAGE_BYTES) >> 30;
             return Err(format!("the trace uses more than {gigabytes} GiB of memory up to here, in pages of 64 KiB"));
         }
         Ok(())

@@ -9,6 +9,22 @@ use chorus_trace::Trace;
 use crate::observe::{Observed, Seen};
 
 #[test]
+fn a_compressed_trace_is_the_same_as_a_plain_one() {
+    let replay = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+        let trace = Arc::new(Trace::open(&path).unwrap());
+        let mut memory = HostMemory::default();
+        let mut program = Observed::new(Box::new(trace.program(&mut memory)));
+        flat::run(&mut program, &memory).unwrap();
+        (trace.sha256().to_owned(), program.into_notes())
+    };
+    // The compressed file has two streams with zeros between them.
+    let (plain, compressed) = (replay("saxpy.traceg"), replay("saxpy.traceg.xz"));
+    assert_eq!(plain, compressed);
+    assert_eq!(plain.1.len(), 2 * 8);
+}
+
+#[test]
 fn a_sum_of_vectors_that_was_traced_on_a_real_gpu_is_replayed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/samples/vectoradd50k-v5-sm80");
     if !path.exists() {

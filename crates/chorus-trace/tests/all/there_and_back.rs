@@ -81,7 +81,7 @@ fn fences_and_scopes_come_back() {
 #[test]
 fn atomics_come_back() {
     let is_atomic = |seen: &Seen| matches!(seen, Seen::Memory(MemoryOpKind::Atomic(_), ..));
-    assert_same("bfs", &[], is_atomic);
+    assert_same("dlb", &[], is_atomic);
 }
 
 #[test]
