@@ -173,7 +173,7 @@ fn run(setup: &Setup, spec: &RunSpec, manner: Manner<'_>) -> Result<Simulated, R
     };
     let modules = config.hierarchy.modules() as u16;
     let ranges: Vec<_> = match &setup.trace {
-        Some(_) => vec![0..modules],
+        Some(_) => std::iter::once(0..modules).collect(),
         None => jobs.iter().map(|job| job.modules(modules)).collect(),
     };
     let shares: Vec<u32> = ranges.iter().map(|range| range.len() as u32).collect();
