@@ -51,7 +51,7 @@ impl KernelIndex {
             blocks.push(place);
             end = read_block(&mut lines, header.layout, &mut pass)?;
         }
-        let Pass { waves, local, fences, instructions, polled, unseen, .. } = pass;
+        let Pass { waves, local, fences, instructions, polled, unseen, unknown, .. } = pass;
         let mut warnings = Vec::new();
         let mut warn = |what: String| warnings.push(format!("{file}: kernel {}: {what}", header.name));
         if let Some(Polled { pc, address }) = polled {
@@ -62,6 +62,9 @@ impl KernelIndex {
         }
         if let Some(opcode) = unseen {
             warn(format!("{opcode} accesses memory at addresses that a trace does not have; it counts as arithmetic"));
+        }
+        if let Some(opcode) = unknown {
+            warn(format!("it is not known what {opcode} does to memory; it counts as arithmetic"));
         }
         if end == BlockEnd::Silent && !blocks.is_empty() {
             warn("the file ends without `#END_TB`; it may have been cut off".to_owned());
@@ -98,6 +101,7 @@ struct Pass<'p> {
     polling: Polling,
     polled: Option<Polled>,
     unseen: Option<String>,
+    unknown: Option<String>,
 }
 
 impl<'p> Pass<'p> {
@@ -113,6 +117,7 @@ impl<'p> Pass<'p> {
             polling: Polling::default(),
             polled: None,
             unseen: None,
+            unknown: None,
         }
     }
 
@@ -157,6 +162,11 @@ pub(crate) fn place_of(header: &Header, space: Space, address: u64) -> Place {
     }
 }
 
+/// Whether an instruction with addresses reads constants, or moves no data at all, as prefetches do.
+fn has_no_data(opcode: &str) -> bool {
+    ["LDC", "ULDC", "LDCU", "CCTL", "CCTLL"].contains(&opcode.split('.').next().unwrap_or_default())
+}
+
 /// Bytes that each lane accesses: as the opcode says, or else as the tracer says, which does not know all opcodes.
 pub(crate) fn width_of(instruction: &Instruction<'_>, opcode: &Opcode) -> u32 {
     opcode.width.unwrap_or(instruction.width).max(1)
@@ -189,6 +199,9 @@ impl Visitor for Pass<'_> {
                 }
             }
             Class::Fence { .. } | Class::Invalidate => self.fences = true,
+            Class::Arithmetic if accesses && self.unknown.is_none() && !has_no_data(instruction.opcode) => {
+                self.unknown = Some(instruction.opcode.to_owned());
+            }
             Class::Unseen if self.unseen.is_none() => self.unseen = Some(instruction.opcode.to_owned()),
             _ => {}
         }

@@ -111,6 +111,16 @@ fn old_tracers_write_two_lines_for_a_copy_to_shared_memory() {
 }
 
 #[test]
+fn an_opcode_that_nobody_knows_is_named_where_it_has_addresses() {
+    let folder = Folder::new();
+    let line = "0000 00000001 1 R8 LDNEW.E 1 R2 4 1 0x7f0000000000 0 0";
+    let prefetch = "0000 00000001 0 CCTL.E.PF2 1 R2 4 1 0x7f0000000000 0 0";
+    let path = folder.file("k.traceg", header(5, 80) + &block(&[line, prefetch, line, EXIT]));
+    let warnings = Trace::open(&path).unwrap().warnings().join("\n");
+    assert!(warnings.contains("LDNEW.E does to memory") && warnings.lines().count() == 1, "{warnings}");
+}
+
+#[test]
 fn a_loop_that_polls_is_named() {
     let warnings = |instructions: &[&str]| {
         let folder = Folder::new();
