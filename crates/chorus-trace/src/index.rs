@@ -32,9 +32,9 @@ pub(crate) struct KernelIndex {
     pub local_words: (u32, u32),
     /// Whether there are fences.
     pub fences: bool,
-    /// Instructions of warps.
+    /// The number of instructions of all warps.
     pub instructions: u64,
-    /// What it is good to know about the kernel.
+    /// Remarks about the kernel that its user should know.
     pub warnings: Vec<String>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Lowering<'k> {
     warp: Warp,
 }
 
-/// The present warp.
+/// The warp whose instructions come, and what is open about it.
 #[derive(Default)]
 struct Warp {
     steps: Vec<Step>,

@@ -9,7 +9,7 @@ use chorus_protocol::access::{AtomicOp, Scope};
 /// The memory that an instruction accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
-    /// Global memory.
+    /// The memory that all work-groups share.
     Global,
     /// The local data share of the work-group, which CUDA calls shared memory.
     Shared,

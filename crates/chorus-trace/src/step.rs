@@ -20,7 +20,7 @@ pub(crate) enum Step {
     Access(Access),
 }
 
-/// A memory instruction.
+/// A memory instruction of some lanes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Access {
     pub kind: MemoryOpKind,

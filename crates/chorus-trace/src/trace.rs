@@ -79,7 +79,7 @@ impl Trace {
         &self.path
     }
 
-    /// What its user should know: what cannot be replayed faithfully, and what was passed over.
+    /// Remarks that its user should know: what cannot be replayed faithfully, and what was passed over.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

@@ -26,7 +26,7 @@ pub struct Recorder {
     progress: Arc<Mutex<Progress>>,
 }
 
-/// What has been recorded so far.
+/// Everything that has been recorded so far.
 #[derive(Default)]
 struct Progress {
     /// Lines of the list about buffers, and the names of the launches' files.
@@ -40,7 +40,7 @@ struct Progress {
 /// A trace that has been written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Number of launches.
+    /// Number of launches that were recorded.
     pub kernels: usize,
     /// Number of instructions of warps.
     pub instructions: u64,

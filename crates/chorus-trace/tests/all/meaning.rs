@@ -9,7 +9,7 @@ use chorus_trace::Trace;
 use crate::folder::{Folder, block, header};
 use crate::observe::{Observed, Seen};
 
-/// What a warp with these instructions asks for, under a version of the tracer and of the instruction set.
+/// Everything that a warp with these instructions asks for, under a version of the tracer and of the instruction set.
 fn meaning_on(version: u32, binary: u32, instructions: &[&str]) -> Vec<Seen> {
     let folder = Folder::new();
     let path = folder.file("k.traceg", header(version, binary) + &block(instructions));

@@ -19,7 +19,7 @@ pub enum Seen {
     Memory(MemoryOpKind, Order, Scope, Vec<u32>),
 }
 
-/// What each wavefront of each launch asks for: launch, work-group and wavefront.
+/// Everything that each wavefront of each launch asks for: launch, work-group and wavefront.
 pub type Notes = BTreeMap<(usize, u32, u32), Vec<Seen>>;
 
 /// A program whose wavefronts are observed.

@@ -28,7 +28,7 @@ fn both(workload: &str, sizes: &[(&str, u64)]) -> (Notes, Notes) {
     (before, after)
 }
 
-/// What the trace in a folder asks for.
+/// Everything that the trace in a folder asks for.
 pub fn replay(folder: &Folder) -> Notes {
     let trace = Arc::new(Trace::open(folder.path()).unwrap());
     let mut memory = HostMemory::default();
@@ -39,7 +39,7 @@ pub fn replay(folder: &Folder) -> Notes {
     program.into_notes()
 }
 
-/// What a trace cannot tell: the value that an atomic compares with, and the scope of an access that is not ordered.
+/// The notes without what a trace cannot tell: the value that an atomic compares with, and the scope of an access that is not ordered.
 fn as_traced(notes: Notes) -> Notes {
     let seen = |seen| match seen {
         Seen::Memory(MemoryOpKind::Atomic(AtomicOp::CompareExchange { .. }), order, scope, words) => {
@@ -47,7 +47,6 @@ fn as_traced(notes: Notes) -> Notes {
             Seen::Memory(kind, order, scope, words)
         }
         Seen::Memory(kind, Order::Weak, _, words) => Seen::Memory(kind, Order::Weak, Scope::Gpu, words),
-        // An instruction without lanes accesses nothing.
         other => other,
     };
     notes.into_iter().map(|(key, all)| (key, all.into_iter().map(seen).collect())).collect()

@@ -139,7 +139,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     }
 }
 
-/// What is run, for people and for the results.
+/// The name of the workload or the trace, for people and for the results.
 fn workload(arguments: &Arguments) -> String {
     match (&arguments.trace, &arguments.workload) {
         (Some(path), _) => format!("{TRACE}{}", path.display()),
