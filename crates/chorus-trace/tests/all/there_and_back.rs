@@ -39,7 +39,8 @@ pub fn replay(folder: &Folder) -> Notes {
     program.into_notes()
 }
 
-/// The notes without what a trace cannot tell: the value that an atomic compares with, and the scope of an access that is not ordered.
+/// The notes without what a trace cannot tell: the value that an atomic compares with, and the scope of an access that
+/// is not ordered.
 fn as_traced(notes: Notes) -> Notes {
     let seen = |seen| match seen {
         Seen::Memory(MemoryOpKind::Atomic(AtomicOp::CompareExchange { .. }), order, scope, words) => {
