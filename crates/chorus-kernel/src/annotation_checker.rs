@@ -126,7 +126,7 @@ impl AnnotationChecker {
         if op.row().is_some_and(|first| covered(first, LANES)) {
             return Ok(());
         }
-        let Some(word) = op.mask.iter().map(|lane| op.word(lane)).find(|&word| !covered(word, 1)) else {
+        let Some(word) = op.touched().find(|&word| !covered(word, 1)) else {
             return Ok(());
         };
         let buffer = memory.buffer_of(word);

@@ -5,19 +5,25 @@
 
 use std::ops::Range;
 
+use chorus_protocol::line::bits_of_bytes;
 use chorus_system::AtomicOrder;
 
 use crate::annotation_checker::AnnotationChecker;
 use crate::kernel::{Kernel, Mismatch, Program, WaveId};
 use crate::local_data::LocalData;
 use crate::memory::HostMemory;
-use crate::memory_op::{MemoryOp, MemoryOpKind};
+use crate::memory_op::{MemoryOp, MemoryOpKind, WORDS_MAX};
 use crate::partition::part_of;
 use crate::read_only::ReadOnlyWritten;
 use crate::wave_state::{Operation, SpareStates, WaveTask};
 
 /// Rounds in which every wavefront issues one operation, after which a kernel counts as livelocked.
 const ROUNDS_MAX: u64 = 50_000_000;
+
+/// Rounds and operations in which no memory changes and no wavefront ends, after which a kernel counts as livelocked if
+/// it has had both. The rounds let many wavefronts read or compute for long, and the operations a few of them.
+const IDLE_ROUNDS_MAX: u64 = 500_000;
+const IDLE_OPERATIONS_MAX: u64 = 50_000_000;
 
 struct FlatWave {
     task: WaveTask,
@@ -98,12 +104,19 @@ fn run_waves(
     memory: &HostMemory,
     observer: &mut Observer<'_>,
 ) -> Result<(), Mismatch> {
+    let (mut idle_rounds, mut idle_operations) = (0, 0);
     for _ in 0..ROUNDS_MAX {
         if waves.iter().all(|wave| wave.finished) {
             return Ok(());
         }
+        (idle_rounds, idle_operations) = (idle_rounds + 1, idle_operations + waves.len() as u64);
         for index in 0..waves.len() {
-            issue_one(kernel, &mut waves, index, memory, observer)?;
+            if issue_one(kernel, &mut waves, index, memory, observer)? {
+                (idle_rounds, idle_operations) = (0, 0);
+            }
+        }
+        if idle_rounds > IDLE_ROUNDS_MAX && idle_operations > IDLE_OPERATIONS_MAX {
+            break;
         }
     }
     Err(Mismatch(format!("kernel {} makes no progress on flat memory", kernel.name)))
@@ -132,22 +145,24 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
     waves
 }
 
+/// Issues the next operation of a wavefront. Returns whether memory has changed or the wavefront has ended.
 fn issue_one(
     kernel: &Kernel,
     waves: &mut [FlatWave],
     index: usize,
     memory: &HostMemory,
     observer: &mut Observer<'_>,
-) -> Result<(), Mismatch> {
+) -> Result<bool, Mismatch> {
     let wave = &mut waves[index];
     if wave.finished || wave.at_barrier {
-        return Ok(());
+        return Ok(false);
     }
     let front = wave.task.state().borrow().front();
     let Some(operation) = front else {
         wave.finished = wave.task.poll() && wave.task.state().borrow().front().is_none();
-        return Ok(());
+        return Ok(wave.finished);
     };
+    let mut changed = false;
     let mut state = wave.task.state().borrow_mut();
     state.pop();
     match operation {
@@ -158,7 +173,7 @@ fn issue_one(
                 observer(group, op, memory)?;
             }
             ReadOnlyWritten::check(kernel, op, memory).map_err(|written| Mismatch(written.to_string()))?;
-            perform(op, memory);
+            changed = perform(op, memory);
             state.complete_memory(slot);
         }
         Operation::Fence { .. } => {
@@ -171,7 +186,7 @@ fn issue_one(
             release_barrier(&mut waves[siblings]);
         }
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// Lets a work-group go on if all of it has arrived at its barrier.
@@ -184,20 +199,53 @@ fn release_barrier(group: &mut [FlatWave]) {
     }
 }
 
-/// Performs one memory instruction, lane by lane.
-fn perform(op: &mut MemoryOp, memory: &HostMemory) {
+/// Performs one memory instruction, lane by lane. Returns whether memory has changed.
+fn perform(op: &mut MemoryOp, memory: &HostMemory) -> bool {
+    let write = |word: usize, old: u32, new: u32| {
+        memory.store(word, new);
+        old != new
+    };
+    if !op.is_plain() {
+        return op.mask.iter().fold(false, |changed, lane| changed | perform_words(op, lane, memory));
+    }
+    let mut changed = false;
     for lane in op.mask.iter() {
         let word = op.word(lane) as usize;
+        let old = memory.load(word);
         match op.kind {
-            MemoryOpKind::Load => op.data[lane] = memory.load(word),
-            MemoryOpKind::Store => memory.store(word, op.data[lane]),
+            MemoryOpKind::Load => op.data[lane] = old,
+            MemoryOpKind::Store => changed |= write(word, old, op.data[lane]),
             MemoryOpKind::Atomic(atomic) => {
-                let old = memory.load(word);
-                memory.store(word, atomic.apply(old, op.data[lane]));
+                changed |= write(word, old, atomic.apply(old, op.data[lane]));
                 op.data[lane] = old;
             }
         }
     }
+    changed
+}
+
+/// Performs the part of a lane in an instruction that may touch several words or parts of words. Returns whether memory
+/// has changed.
+fn perform_words(op: &mut MemoryOp, lane: usize, memory: &HostMemory) -> bool {
+    let (first, count) = (op.word(lane) as usize, op.words_per_lane());
+    let [mut old, mut new] = [[0; WORDS_MAX]; 2];
+    for k in 0..count {
+        (old[k], new[k]) = (memory.load(first + k), op.values(k)[lane]);
+    }
+    let (old, new) = (&old[..count], &mut new[..count]);
+    match op.atomic_of(lane) {
+        Some(atomic) => atomic.apply_all(old, new),
+        None if op.kind == MemoryOpKind::Store => {
+            let bits = bits_of_bytes(op.bytes(lane));
+            new.iter_mut().zip(old).for_each(|(new, old)| *new = *new & bits | old & !bits);
+        }
+        None => new.copy_from_slice(old),
+    }
+    for k in 0..count {
+        memory.store(first + k, new[k]);
+        op.values_mut(k)[lane] = old[k];
+    }
+    *old != *new
 }
 
 #[cfg(test)]

@@ -5,9 +5,12 @@ use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
 
+use chorus_system::AtomicOrder;
+
 use crate::annotation::{AccessMode, Annotation, Share};
 use crate::cpu::Cpu;
 use crate::lanes::LANES;
+use crate::local_data::LocalData;
 use crate::memory::{Buf, HostMemory};
 use crate::source::WaveSource;
 use crate::wave::Wave;
@@ -27,6 +30,17 @@ pub struct WaveId {
     pub gpu: u32,
     /// GPUs of the machine.
     pub gpus: u32,
+}
+
+/// What a source knows of its wavefront when it starts.
+#[derive(Clone, Debug)]
+pub struct WaveStart {
+    /// The identity of the wavefront.
+    pub id: WaveId,
+    /// The local data share of its work-group.
+    pub local_data: LocalData,
+    /// What atomics order on this machine besides themselves.
+    pub atomic_order: AtomicOrder,
 }
 
 type Body = dyn Fn(Wave) -> Pin<Box<dyn WaveSource>> + Send + Sync;
@@ -69,9 +83,9 @@ impl Kernel {
         name: impl Into<String>,
         work_groups: u32,
         waves_per_group: u32,
-        start: impl Fn(WaveId) -> S + Send + Sync + 'static,
+        start: impl Fn(WaveStart) -> S + Send + Sync + 'static,
     ) -> Kernel {
-        let body: Box<Body> = Box::new(move |wave| Box::pin(start(wave.id())));
+        let body: Box<Body> = Box::new(move |wave| Box::pin(start(wave.into_start())));
         Kernel::with_body(name.into(), work_groups, waves_per_group, body)
     }
 

@@ -23,12 +23,13 @@ mod word_set;
 
 pub use annotation::{AccessMode, Annotation, Share};
 pub use annotation_checker::{AnnotationChecker, Undeclared};
+pub use chorus_system::AtomicOrder;
 pub use cpu::Cpu;
-pub use kernel::{Kernel, Mismatch, Program, Verdict, WaveId};
+pub use kernel::{Kernel, Mismatch, Program, Verdict, WaveId, WaveStart};
 pub use lanes::{LANES, Lanes, Mask, Word};
 pub use local_data::LocalData;
 pub use memory::{Buf, HostMemory};
-pub use memory_op::{Instruction, MemoryOp, MemoryOpKind};
+pub use memory_op::{Instruction, LaneAccess, MemoryOp, MemoryOpKind, WORDS_MAX};
 pub use read_only::ReadOnlyWritten;
 pub use recorded::{Annotated, Recording};
 pub use source::WaveSource;

@@ -19,7 +19,7 @@ impl LocalData {
 
     /// The words, all of the work-group. There are none where the kernel declares no local data.
     #[inline]
-    pub(crate) fn words(&self) -> &[Cell<u32>] {
+    pub fn words(&self) -> &[Cell<u32>] {
         self.0.as_ref().map_or(&[], |words| words)
     }
 }

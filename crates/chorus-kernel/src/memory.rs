@@ -221,12 +221,19 @@ impl HostMemory {
             places.iter().zip(data.0).for_each(|(word, value)| word.store(value, Ordering::Relaxed));
             return;
         }
-        let mut merged = self.read_line::<W>(line);
-        merged.merge(mask, data);
         for word in mask.words().take_while(|&word| word < places.len()) {
-            places[word].store(merged.0[word], Ordering::Relaxed);
+            match mask.bits_of(word) {
+                u32::MAX => places[word].store(data.0[word], Ordering::Relaxed),
+                bits => merge(&places[word], bits, data.0[word]),
+            }
         }
     }
+}
+
+/// Writes some bits of a word at once, since threads may write different bytes of it.
+fn merge(place: &AtomicU32, bits: u32, value: u32) {
+    // The closure always gives a value, so the update never fails.
+    let _ = place.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some(old & !bits | value & bits));
 }
 
 #[cfg(test)]

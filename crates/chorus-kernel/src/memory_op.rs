@@ -1,5 +1,7 @@
 //! Memory instructions of a wavefront, from its source until their values are there.
 
+use std::ops::Range;
+
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 
 use crate::lanes::{LANES, Mask};
@@ -16,7 +18,7 @@ pub enum MemoryOpKind {
     Atomic(AtomicOp),
 }
 
-/// One memory instruction of a wavefront: an address and a value per lane.
+/// One memory instruction of a wavefront: an address and a value per lane, or up to four adjacent ones.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct MemoryOp {
@@ -36,8 +38,8 @@ pub struct MemoryOp {
     place: Place,
     /// Line accesses that have not come back; set by the driver when it issues the operation.
     pub accesses: u8,
-    /// The words of a store or an atomic that lie nowhere else. A slot keeps this memory for later instructions.
-    words: Option<Box<[u32; LANES]>>,
+    /// What lies nowhere else. A slot keeps this memory for later instructions.
+    apart: Option<Box<Apart>>,
     /// Store data and operands, then the values read.
     pub data: [u32; LANES],
 }
@@ -69,7 +71,36 @@ enum Place {
     Data,
     /// In memory of their own.
     Apart,
+    /// In memory of their own, together with what only few instructions have.
+    Wide,
 }
+
+/// The parts of a memory instruction that most instructions do without.
+#[derive(Clone, Debug, Default)]
+struct Apart {
+    /// The words of a store or an atomic, the first ones of each lane.
+    words: [u32; LANES],
+    /// What is behind the first words.
+    wide: Option<Box<Wide>>,
+}
+
+/// An instruction on several words per lane, on parts of words, or with an expected value per lane.
+#[derive(Clone, Debug, Default)]
+struct Wide {
+    words_per_lane: u8,
+    /// The bytes that a store writes in each word of a lane, one bit each.
+    bytes: [u8; LANES],
+    /// Data and operands of the words behind the first one, then the values read.
+    more: [[u32; LANES]; WORDS_MAX - 1],
+    /// The values that a compare-exchange compares the words with, if each lane has its own.
+    expected: Option<[[u32; LANES]; 2]>,
+}
+
+/// The most words that a lane touches in one instruction.
+pub const WORDS_MAX: usize = 4;
+
+/// The bytes of a word, one bit each.
+const WHOLE_WORD: u8 = 0xF;
 
 /// The parts of a memory instruction that are the same for all lanes.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +113,28 @@ pub struct Instruction {
     pub scope: Scope,
     /// The lanes that take part.
     pub mask: Mask,
+}
+
+/// A memory instruction whose lanes touch adjacent words or parts of a word.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneAccess<'a> {
+    /// The parts that are the same for all lanes.
+    pub instruction: Instruction,
+    /// The adjacent words that each lane touches: 1, 2 or 4.
+    pub words_per_lane: u8,
+    /// The absolute number of the first word of each lane that takes part. The words of an atomic lie in one line.
+    pub word: &'a [u32; LANES],
+    /// The bytes that a store narrower than a word writes: bit `b` stands for byte `b` of the word. Nothing: all bytes.
+    pub bytes: Option<&'a [u8; LANES]>,
+    /// The values that a compare-exchange compares with, one array for each word, where they differ from lane to lane.
+    pub expected: Option<&'a [[u32; LANES]]>,
+}
+
+impl LaneAccess<'_> {
+    /// Whether each lane touches one whole word, and what is done with it is the same for all of them.
+    fn is_plain(&self) -> bool {
+        self.words_per_lane == 1 && self.bytes.is_none() && self.expected.is_none()
+    }
 }
 
 impl MemoryOp {
@@ -120,8 +173,92 @@ impl MemoryOp {
             return;
         }
         self.place = Place::Apart;
-        let words = self.words.get_or_insert_default();
+        let words = &mut self.apart.get_or_insert_default().words;
         words.iter_mut().zip(index).for_each(|(word, &element)| *word = start.wrapping_add(element));
+    }
+
+    /// Sets what each lane touches.
+    pub(crate) fn set_lanes(&mut self, access: &LaneAccess<'_>) {
+        let LaneAccess { words_per_lane, word, bytes, expected, .. } = *access;
+        assert!(matches!(words_per_lane, 1 | 2 | 4), "{words_per_lane} words per lane");
+        if access.is_plain() {
+            match row_of(self.mask, word) {
+                Some(first) => self.set_row(first),
+                None => self.set_words(0, word),
+            }
+            return;
+        }
+        self.place = Place::Wide;
+        let apart = self.apart.get_or_insert_default();
+        apart.words = *word;
+        let wide = apart.wide.get_or_insert_default();
+        wide.words_per_lane = words_per_lane;
+        wide.bytes = *bytes.unwrap_or(&[WHOLE_WORD; LANES]);
+        wide.expected = expected.map(|expected| std::array::from_fn(|k| expected.get(k).copied().unwrap_or_default()));
+        if self.kind == MemoryOpKind::Load {
+            self.data = [0; LANES];
+            wide.more = Default::default();
+        }
+    }
+
+    /// What only few instructions have.
+    fn wide(&self) -> Option<&Wide> {
+        if self.place != Place::Wide {
+            return None;
+        }
+        self.apart.as_ref().and_then(|apart| apart.wide.as_deref())
+    }
+
+    /// Whether each lane touches one whole word, and what is done with it is the same for all of them.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.place != Place::Wide
+    }
+
+    /// The adjacent words that each lane touches.
+    #[inline]
+    pub fn words_per_lane(&self) -> usize {
+        self.wide().map_or(1, |wide| usize::from(wide.words_per_lane))
+    }
+
+    /// The bytes that a store writes in each word of a lane, one bit each.
+    pub fn bytes(&self, lane: usize) -> u8 {
+        self.wide().map_or(WHOLE_WORD, |wide| wide.bytes[lane])
+    }
+
+    /// The read-modify-write that a lane performs, if this is an atomic.
+    pub fn atomic_of(&self, lane: usize) -> Option<AtomicOp> {
+        let MemoryOpKind::Atomic(op) = self.kind else { return None };
+        let expected = self.wide().and_then(|wide| wide.expected.as_ref());
+        Some(expected.map_or(op, |expected| op.expecting(expected.map(|of_word| of_word[lane]))))
+    }
+
+    /// The `k`-th word of each lane: store data and operands, then the values read.
+    pub fn values(&self, k: usize) -> &[u32; LANES] {
+        match (k, self.wide()) {
+            (1.., Some(wide)) => &wide.more[k - 1],
+            _ => &self.data,
+        }
+    }
+
+    /// The `k`-th word of each lane, mutably.
+    pub fn values_mut(&mut self, k: usize) -> &mut [u32; LANES] {
+        match self.apart.as_mut().and_then(|apart| apart.wide.as_deref_mut()) {
+            Some(wide) if k > 0 && self.place == Place::Wide => &mut wide.more[k - 1],
+            _ => &mut self.data,
+        }
+    }
+
+    /// The words that a lane touches.
+    #[inline]
+    pub fn words_of(&self, lane: usize) -> Range<u32> {
+        let first = self.word(lane);
+        first..first + self.words_per_lane() as u32
+    }
+
+    /// The words that the lanes touch which take part, lane by lane.
+    pub fn touched(&self) -> impl Iterator<Item = u32> {
+        self.mask.iter().flat_map(|lane| self.words_of(lane))
     }
 
     /// The first word of a row that lanes touch in order, if that is what they do.
@@ -130,19 +267,19 @@ impl MemoryOp {
         (self.place == Place::Row).then_some(self.first)
     }
 
-    /// The word that a lane touches. A lane of a load has none once it has its value.
+    /// The first word that a lane touches. A lane of a load may have none once it has its value.
     #[inline]
     pub fn word(&self, lane: usize) -> u32 {
         if self.place == Place::Data {
             return self.data[lane];
         }
-        match &self.words {
-            Some(words) if self.place == Place::Apart => words[lane],
+        match &self.apart {
+            Some(apart) if matches!(self.place, Place::Apart | Place::Wide) => apart.words[lane],
             _ => self.first + if self.place == Place::Row { lane as u32 } else { 0 },
         }
     }
 
-    /// The words that all lanes touch.
+    /// The first words that all lanes touch.
     #[inline]
     pub fn words(&self) -> [u32; LANES] {
         std::array::from_fn(|lane| self.word(lane))

@@ -32,7 +32,7 @@ impl ReadOnlyWritten {
 
     fn check_words(kernel: &Kernel, op: &MemoryOp, memory: &HostMemory) -> Result<(), Box<ReadOnlyWritten>> {
         let is_declared = |&word: &u32| covers(memory.read_only(), &(word as usize..word as usize + 1));
-        match op.mask.iter().map(|lane| op.word(lane)).find(is_declared) {
+        match op.touched().find(is_declared) {
             None => Ok(()),
             Some(word) => {
                 Err(Box::new(ReadOnlyWritten { kernel: kernel.name.clone(), word, buffer: memory.buffer_of(word) }))

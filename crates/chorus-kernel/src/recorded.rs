@@ -160,8 +160,8 @@ impl Watcher for Recorder {
         if let Some(first) = op.row() {
             return self.note(chiplet, first as usize..first as usize + LANES, op.kind);
         }
-        for word in op.mask.iter().map(|lane| op.word(lane) as usize) {
-            self.note(chiplet, word..word + 1, op.kind);
+        for words in op.mask.iter().map(|lane| op.words_of(lane)) {
+            self.note(chiplet, words.start as usize..words.end as usize, op.kind);
         }
     }
 

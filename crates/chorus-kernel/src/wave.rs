@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_system::AtomicOrder;
 
-use crate::kernel::WaveId;
+use crate::kernel::{WaveId, WaveStart};
 use crate::lanes::{LANES, Lanes, Mask, Word};
 use crate::local_data::LocalData;
 use crate::memory::Buf;
@@ -30,6 +30,12 @@ pub struct Wave {
 impl Wave {
     pub(crate) fn new(id: WaveId, state: Rc<RefCell<WaveState>>, lds: LocalData, atomic_order: AtomicOrder) -> Wave {
         Wave { id, state, lds, atomic_order }
+    }
+
+    /// What a source that is no future knows of this wavefront.
+    pub(crate) fn into_start(self) -> WaveStart {
+        let Wave { id, lds: local_data, atomic_order, .. } = self;
+        WaveStart { id, local_data, atomic_order }
     }
 
     /// The identity of this wavefront.
@@ -151,8 +157,8 @@ impl Wave {
     }
 
     /// Performs one read-modify-write per lane of `mask`, atomic for everybody in `scope`, and gives the old values.
-    /// Lanes of one word go one after the other. It orders nothing else, except on machines whose `core.atomic_order`
-    /// is `acq-rel`.
+    /// Lanes of one word go one after the other, or get what they would get then (`core.atomic_lanes`). It orders
+    /// nothing else, except on machines whose `core.atomic_order` is `acq-rel`.
     pub fn atomic_in<T: Word>(
         &self,
         scope: Scope,

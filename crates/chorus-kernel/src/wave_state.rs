@@ -11,7 +11,7 @@ use crate::cpu::Cpu;
 use crate::kernel::{Kernel, WaveId};
 use crate::lanes::{LANES, Mask};
 use crate::local_data::LocalData;
-use crate::memory_op::{Instruction, MemoryOp, Progress, assert_inside, assert_row_inside, row_of};
+use crate::memory_op::{Instruction, LaneAccess, MemoryOp, Progress, assert_inside, assert_row_inside, row_of};
 use crate::source::WaveSource;
 use crate::wave::Wave;
 
@@ -165,10 +165,13 @@ impl WaveState {
         (0..self.slots.len() as u16).rev().for_each(|slot| self.release(slot));
     }
 
-    /// Queues an operation that nobody waits for: arithmetic, or an access of the local data share.
+    /// Queues an operation that nobody waits for: arithmetic, or an access of the local data share. No arithmetic at all
+    /// is no operation.
     #[inline]
     pub fn push(&mut self, operation: Operation) {
-        self.queue.push(operation);
+        if operation != Operation::Alu(0) {
+            self.queue.push(operation);
+        }
     }
 
     /// Queues a memory instruction on the elements `index` of a buffer of `len` words that begins at word `start`.
@@ -197,6 +200,14 @@ impl WaveState {
         assert_inside(instruction.mask, index, len);
         let (slot, op) = self.queue_memory(instruction);
         op.set_words(start, index);
+        slot
+    }
+
+    /// Queues a memory instruction whose lanes may touch several words or parts of words. Returns its slot, which gets
+    /// the data of a store or an atomic in [`MemoryOp::values_mut`]. The caller has checked the addresses.
+    pub fn access_lanes(&mut self, access: LaneAccess<'_>) -> u16 {
+        let (slot, op) = self.queue_memory(access.instruction);
+        op.set_lanes(&access);
         slot
     }
 
@@ -251,6 +262,13 @@ impl WaveState {
         op.next_free = self.free;
         self.free = slot;
         &op.data
+    }
+
+    /// Frees the slot of a finished instruction, whose values have been read.
+    #[inline]
+    pub fn finish(&mut self, slot: u16) {
+        debug_assert_eq!(self.slots[usize::from(slot)].progress, Progress::Done, "only a finished instruction ends");
+        self.release(slot);
     }
 
     /// Nobody will ask for the values of this instruction.

@@ -49,6 +49,14 @@ pub enum AtomicOp {
     Min,
     /// Maximum of unsigned integers.
     Max,
+    /// Minimum of signed integers.
+    MinSigned,
+    /// Maximum of signed integers.
+    MaxSigned,
+    /// Counts up to the operand, then begins again with zero (`inc` of PTX).
+    Inc,
+    /// Counts down to zero, then begins again with the operand (`dec` of PTX). So does a value above the operand.
+    Dec,
     /// Addition of 32-bit floats.
     AddF32,
     /// Writes the operand, whatever the old value is.
@@ -58,10 +66,69 @@ pub enum AtomicOp {
         /// The value that the old value is compared with.
         expected: u32,
     },
+    /// An operation on 64 bits. Bitwise operations and exchanges of 64 bits are those of both words.
+    Pair(PairOp),
+}
+
+/// A read-modify-write on two words of a line, of which the first one has an even number and the lower bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PairOp {
+    /// Addition of integers that wraps around.
+    Add,
+    /// Minimum of unsigned integers.
+    Min,
+    /// Maximum of unsigned integers.
+    Max,
+    /// Minimum of signed integers.
+    MinSigned,
+    /// Maximum of signed integers.
+    MaxSigned,
+    /// Addition of 64-bit floats.
+    AddF64,
+    /// Writes the operand if the old value equals `expected`.
+    CompareExchange {
+        /// The words that the old value is compared with, the lower bits first.
+        expected: [u32; 2],
+    },
+}
+
+impl PairOp {
+    /// The new value of two words that held `old`.
+    pub fn apply(self, old: u64, operand: u64) -> u64 {
+        match self {
+            PairOp::Add => old.wrapping_add(operand),
+            PairOp::Min => old.min(operand),
+            PairOp::Max => old.max(operand),
+            PairOp::MinSigned => (old as i64).min(operand as i64) as u64,
+            PairOp::MaxSigned => (old as i64).max(operand as i64) as u64,
+            PairOp::AddF64 => (f64::from_bits(old) + f64::from_bits(operand)).to_bits(),
+            PairOp::CompareExchange { expected } => {
+                if old == joined(expected) {
+                    operand
+                } else {
+                    old
+                }
+            }
+        }
+    }
+}
+
+/// The 64 bits of two words.
+fn joined([low, high]: [u32; 2]) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// The words of 64 bits.
+fn parted(value: u64) -> [u32; 2] {
+    [value as u32, (value >> 32) as u32]
 }
 
 impl AtomicOp {
     /// The new value of a word that held `old`.
+    ///
+    /// # Panics
+    ///
+    /// An operation on 64 bits has no effect on one word; see [`AtomicOp::apply_all`].
     #[inline]
     pub fn apply(self, old: u32, operand: u32) -> u32 {
         match self {
@@ -71,6 +138,22 @@ impl AtomicOp {
             AtomicOp::Xor => old ^ operand,
             AtomicOp::Min => old.min(operand),
             AtomicOp::Max => old.max(operand),
+            AtomicOp::MinSigned => (old as i32).min(operand as i32) as u32,
+            AtomicOp::MaxSigned => (old as i32).max(operand as i32) as u32,
+            AtomicOp::Inc => {
+                if old >= operand {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            AtomicOp::Dec => {
+                if old == 0 || old > operand {
+                    operand
+                } else {
+                    old - 1
+                }
+            }
             AtomicOp::AddF32 => (f32::from_bits(old) + f32::from_bits(operand)).to_bits(),
             AtomicOp::Exchange => operand,
             AtomicOp::CompareExchange { expected } => {
@@ -80,6 +163,62 @@ impl AtomicOp {
                     old
                 }
             }
+            AtomicOp::Pair(op) => panic!("{op:?} of 64 bits on one word"),
+        }
+    }
+
+    /// Turns operands into the new values of adjacent words that held `old`.
+    pub fn apply_all(self, old: &[u32], operands: &mut [u32]) {
+        if let AtomicOp::Pair(op) = self {
+            for (old, operand) in old.chunks_exact(2).zip(operands.chunks_exact_mut(2)) {
+                let new = op.apply(joined([old[0], old[1]]), joined([operand[0], operand[1]]));
+                operand.copy_from_slice(&parted(new));
+            }
+            return;
+        }
+        old.iter().zip(operands).for_each(|(&old, operand)| *operand = self.apply(old, *operand));
+    }
+
+    /// Whether several operations on one word are one with another operand: with what the operation makes of the first
+    /// operand and the second one, and so on.
+    pub fn is_associative(self) -> bool {
+        match self {
+            AtomicOp::Add
+            | AtomicOp::And
+            | AtomicOp::Or
+            | AtomicOp::Xor
+            | AtomicOp::Min
+            | AtomicOp::Max
+            | AtomicOp::MinSigned
+            | AtomicOp::MaxSigned
+            | AtomicOp::Exchange
+            | AtomicOp::Pair(PairOp::Add | PairOp::Min | PairOp::Max | PairOp::MinSigned | PairOp::MaxSigned) => true,
+            AtomicOp::Inc
+            | AtomicOp::Dec
+            | AtomicOp::AddF32
+            | AtomicOp::CompareExchange { .. }
+            | AtomicOp::Pair(PairOp::AddF64 | PairOp::CompareExchange { .. }) => false,
+        }
+    }
+
+    /// The operation with other expected values, if it is a compare-exchange.
+    pub fn expecting(self, expected: [u32; 2]) -> AtomicOp {
+        match self {
+            AtomicOp::CompareExchange { .. } => AtomicOp::CompareExchange { expected: expected[0] },
+            AtomicOp::Pair(PairOp::CompareExchange { .. }) => AtomicOp::Pair(PairOp::CompareExchange { expected }),
+            AtomicOp::Add
+            | AtomicOp::And
+            | AtomicOp::Or
+            | AtomicOp::Xor
+            | AtomicOp::Min
+            | AtomicOp::Max
+            | AtomicOp::MinSigned
+            | AtomicOp::MaxSigned
+            | AtomicOp::Inc
+            | AtomicOp::Dec
+            | AtomicOp::AddF32
+            | AtomicOp::Exchange
+            | AtomicOp::Pair(_) => self,
         }
     }
 
@@ -93,10 +232,42 @@ impl AtomicOp {
             }
             return;
         }
-        for word in mask.words() {
-            let old = line.0[word];
-            line.0[word] = self.apply(old, operands.0[word]);
-            operands.0[word] = old;
+        match self {
+            AtomicOp::Pair(_) => self.perform_pairs(line, mask, operands),
+            AtomicOp::Exchange if mask.splits_words() => {
+                let old = *line;
+                line.merge(mask, operands);
+                *operands = old;
+            }
+            AtomicOp::Add
+            | AtomicOp::And
+            | AtomicOp::Or
+            | AtomicOp::Xor
+            | AtomicOp::Min
+            | AtomicOp::Max
+            | AtomicOp::MinSigned
+            | AtomicOp::MaxSigned
+            | AtomicOp::Inc
+            | AtomicOp::Dec
+            | AtomicOp::AddF32
+            | AtomicOp::Exchange
+            | AtomicOp::CompareExchange { .. } => {
+                for word in mask.words() {
+                    let old = line.0[word];
+                    line.0[word] = self.apply(old, operands.0[word]);
+                    operands.0[word] = old;
+                }
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn perform_pairs<const W: usize>(self, line: &mut LineData<W>, mask: ByteMask, operands: &mut LineData<W>) {
+        for word in mask.words().filter(|word| word % 2 == 0) {
+            let pair = word..word + 2;
+            let old = [line.0[word], line.0[word + 1]];
+            self.apply_all(&old, &mut operands.0[pair.clone()]);
+            line.0[pair.clone()].swap_with_slice(&mut operands.0[pair]);
         }
     }
 }
@@ -202,6 +373,13 @@ pub struct CoreRequest<const W: usize> {
 }
 
 impl<const W: usize> CoreRequest<W> {
+    /// Whether it is a weak store of whole words. Where words have owners, any other store is an update: the bytes that
+    /// it leaves alone have to be up to date (Spandex paper, section III-B).
+    #[inline]
+    pub fn is_plain_store(&self) -> bool {
+        self.op == CoreOp::Store && self.order == Order::Weak && !self.mask.splits_words()
+    }
+
     /// Chooses between five values by the request's kind: a weak load, an ordered load, a weak store, an ordered store,
     /// or an atomic. The answer is `None` if the request concerns no line.
     pub fn which_access<E>(&self, [load, ordered_load, store, ordered_store, atomic]: [E; 5]) -> Option<E> {
@@ -247,6 +425,47 @@ mod tests {
         let mut operands = LineData([1, 2]);
         AtomicOp::Add.perform(&mut line, ByteMask::word(1), &mut operands);
         assert_eq!((line, operands), (LineData([10, 22]), LineData([1, 20])));
+    }
+
+    #[test]
+    fn an_operation_is_small() {
+        assert!(size_of::<AtomicOp>() <= 12 && size_of::<Option<AtomicOp>>() <= 12);
+    }
+
+    #[test]
+    fn counters_begin_again_as_those_of_ptx() {
+        let counted = |op: AtomicOp, old| op.apply(old, 3);
+        assert_eq!([0, 2, 3, 4, u32::MAX].map(|old| counted(AtomicOp::Inc, old)), [1, 3, 0, 0, 0]);
+        assert_eq!([0, 1, 3, 4, u32::MAX].map(|old| counted(AtomicOp::Dec, old)), [3, 0, 2, 3, 3]);
+    }
+
+    #[test]
+    fn signed_and_unsigned_extremes_differ() {
+        let minus_one = u32::MAX;
+        assert_eq!([AtomicOp::Min, AtomicOp::MinSigned].map(|op| op.apply(1, minus_one)), [1, minus_one]);
+        assert_eq!([AtomicOp::Max, AtomicOp::MaxSigned].map(|op| op.apply(1, minus_one)), [minus_one, 1]);
+        let pair = |op: PairOp| op.apply(1, u64::MAX);
+        assert_eq!([PairOp::Min, PairOp::MinSigned].map(pair), [1, u64::MAX]);
+        assert_eq!([PairOp::Max, PairOp::MaxSigned].map(pair), [u64::MAX, 1]);
+    }
+
+    #[test]
+    fn an_operation_on_64_bits_carries_into_the_upper_word() {
+        let (mut line, mut operands) = (LineData([7, 7, u32::MAX, 1]), LineData([9, 9, 2, 0]));
+        AtomicOp::Pair(PairOp::Add).perform(&mut line, ByteMask::of_words(0b1100), &mut operands);
+        assert_eq!((line, operands), (LineData([7, 7, 1, 2]), LineData([9, 9, u32::MAX, 1])));
+        let exchange = PairOp::CompareExchange { expected: [1, 3] };
+        AtomicOp::Pair(exchange).perform(&mut line, ByteMask::of_words(0b1100), &mut operands);
+        assert_eq!(line, LineData([7, 7, 1, 2]), "the upper word differs");
+        let half = 0.5f64.to_bits();
+        assert_eq!(PairOp::AddF64.apply(half, half), 1f64.to_bits());
+    }
+
+    #[test]
+    fn an_exchange_of_bytes_leaves_the_others() {
+        let (mut line, mut operands) = (LineData([0x1111_1111, 0x2222_2222]), LineData([0x3333_3333; 2]));
+        AtomicOp::Exchange.perform(&mut line, ByteMask::of_bytes(1, 0b0010), &mut operands);
+        assert_eq!((line.0, operands.0[1]), ([0x1111_1111, 0x2222_3322], 0x2222_2222));
     }
 
     #[test]

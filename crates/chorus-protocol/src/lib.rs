@@ -33,6 +33,7 @@
 //!     directory,
 //!     page_lines: 1,
 //!     waves: 1,
+//!     buffer_wave: None,
 //!     fences: true,
 //!     read_only: ReadOnlyLines::NONE,
 //!     parameters,

@@ -99,10 +99,41 @@ impl ByteMask {
     }
 
     /// The bits of word `index` that belong to set bytes.
-    fn bits_of(self, index: usize) -> u32 {
-        let nibble = (self.0 >> (index * WORD_BYTES)) as u32 & 0xF;
-        (0..WORD_BYTES as u32).filter(|byte| nibble >> byte & 1 == 1).fold(0, |bits, byte| bits | 0xFF << (8 * byte))
+    #[inline]
+    pub fn bits_of(self, index: usize) -> u32 {
+        bits_of_bytes((self.0 >> (index * WORD_BYTES)) as u8 & 0xF)
     }
+
+    /// The bytes `bytes` of word `index`, one bit each.
+    pub const fn of_bytes(index: usize, bytes: u8) -> ByteMask {
+        ByteMask((bytes as u128 & 0xF) << (index * WORD_BYTES))
+    }
+
+    /// Whether a word has some of its bytes in the set and others not.
+    #[inline]
+    pub fn splits_words(self) -> bool {
+        const FIRST_BYTES: u128 = u128::MAX / 0xF;
+        let first = self.0 & FIRST_BYTES;
+        first * 0xF != self.0
+    }
+}
+
+/// The bits of a word that belong to its bytes in `bytes`, one bit each.
+#[inline]
+pub const fn bits_of_bytes(bytes: u8) -> u32 {
+    const BITS: [u32; 16] = {
+        let mut table = [0; 16];
+        let mut index = 0;
+        while index < 64 {
+            let (bytes, byte) = (index / 4, index % 4);
+            if bytes >> byte & 1 == 1 {
+                table[bytes] |= 0xFF << (8 * byte);
+            }
+            index += 1;
+        }
+        table
+    };
+    BITS[(bytes & 0xF) as usize]
 }
 
 impl BitAnd for ByteMask {
@@ -144,6 +175,19 @@ mod tests {
     fn masks_of_words_cover_whole_words() {
         assert_eq!(ByteMask::of_words(u32::MAX), ByteMask::full::<32>());
         assert_eq!(ByteMask::of_words(1 << 31 | 1), ByteMask(ByteMask::word(31).0 | ByteMask::word(0).0));
+    }
+
+    #[test]
+    fn a_word_is_split_if_a_part_of_its_bytes_is_set() {
+        assert!(!ByteMask::EMPTY.splits_words() && !ByteMask::full::<32>().splits_words());
+        assert!(!ByteMask::of_words(0x8000_0101).splits_words());
+        for word in [0, 7, 31] {
+            for bytes in 0..=0xF {
+                let mask = ByteMask::of_words(1 << 3) | ByteMask::of_bytes(word, bytes);
+                assert_eq!(mask.splits_words(), !matches!(bytes, 0 | 0xF), "{word} {bytes}");
+                assert_eq!(mask.bits_of(word).count_ones(), 8 * bytes.count_ones());
+            }
+        }
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct LineAccess {
     pub lanes: u32,
     /// The virtual line that it touches.
     pub line: u64,
+    /// Whether it is an atomic of lanes that may touch the same word. What it writes there is the work of all of them.
+    pub is_combined: bool,
     /// Whether lane `i` touches word `i` of the line, for all lanes: values can be copied as a whole.
     pub whole_line: bool,
     /// When it was issued.
@@ -64,6 +66,7 @@ impl LineAccess {
             slot: 0,
             lanes: 0,
             line,
+            is_combined: false,
             whole_line: false,
             issued: now,
             outstanding: true,
@@ -82,9 +85,18 @@ impl LineAccess {
 pub struct AccessQueue {
     waiting: VecDeque<u32>,
     accesses: Slab<LineAccess>,
+    /// Whether lanes of an associative atomic that touch one word share an access.
+    combines: bool,
+    /// The lines of the instruction that is being split, kept so that the memory is used again.
+    lines: Vec<u32>,
 }
 
 impl AccessQueue {
+    /// An empty queue. `combines` says whether lanes of an associative atomic that touch one word share an access.
+    pub fn new(combines: bool) -> AccessQueue {
+        AccessQueue { combines, ..AccessQueue::default() }
+    }
+
     /// The number of the access at the head of the queue.
     pub fn front(&self) -> Option<u32> {
         self.waiting.front().copied()
@@ -135,7 +147,7 @@ impl AccessQueue {
 
     /// Splits a memory instruction into accesses to lines of `W` words, which are like `access` but for their lines and
     /// lanes, and queues them. Returns how many there are, and the line of the first. Lanes that touch one line share
-    /// an access, except that the lanes of an atomic share one only while they touch different words.
+    /// an access, except that the lanes of an atomic share one only while they touch different words, or are combined.
     #[inline]
     pub fn coalesce<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
         match whole_line::<W>(op) {
@@ -149,10 +161,14 @@ impl AccessQueue {
 
     #[inline(never)]
     fn split<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
+        if !op.is_plain() {
+            return self.split_wide::<W>(op, access);
+        }
         let lines = op.words().map(|word| word / W as u32);
         let first = op.mask.iter().next().map(|lane| u64::from(lines[lane]));
         let mut rest = op.mask.0;
         let mut count = 0;
+        let access = self.combined(op, access);
         while rest != 0 {
             let line = lines[rest.trailing_zeros() as usize];
             let mut lanes = rest & lanes_of(line, &lines);
@@ -160,6 +176,7 @@ impl AccessQueue {
             while lanes != 0 {
                 let group = match op.kind {
                     MemoryOpKind::Load | MemoryOpKind::Store => lanes,
+                    MemoryOpKind::Atomic(_) if access.is_combined => lanes,
                     MemoryOpKind::Atomic(_) => first_of_each_word::<W>(lanes, op),
                 };
                 lanes &= !group;
@@ -169,6 +186,64 @@ impl AccessQueue {
         }
         (count, first)
     }
+
+    /// The model of the accesses of an instruction, which says whether they combine lanes.
+    fn combined(&self, op: &MemoryOp, access: LineAccess) -> LineAccess {
+        let is_associative = matches!(op.kind, MemoryOpKind::Atomic(atomic) if atomic.is_associative());
+        LineAccess { is_combined: self.combines && is_associative, ..access }
+    }
+
+    /// Splits an instruction whose lanes may touch several words. A lane whose words lie in two lines has a part in both
+    /// accesses.
+    fn split_wide<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.clear();
+        for line in op.touched().map(|word| word / W as u32) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        let mut count = 0;
+        let access = self.combined(op, access);
+        for &line in &lines {
+            let mut lanes = lanes_in::<W>(line, op);
+            while lanes != 0 {
+                let group = match op.kind {
+                    MemoryOpKind::Load | MemoryOpKind::Store => lanes,
+                    MemoryOpKind::Atomic(_) if access.is_combined => lanes,
+                    MemoryOpKind::Atomic(_) => apart_in::<W>(lanes, op),
+                };
+                lanes &= !group;
+                self.push(LineAccess { line: u64::from(line), lanes: group, ..access });
+                count += 1;
+            }
+        }
+        let first = lines.first().map(|&line| u64::from(line));
+        self.lines = lines;
+        (count, first)
+    }
+}
+
+/// The lanes with a word in line `line`.
+fn lanes_in<const W: usize>(line: u32, op: &MemoryOp) -> u32 {
+    let is_in = |lane: usize| {
+        let words = op.words_of(lane);
+        words.start / W as u32 <= line && line <= (words.end - 1) / W as u32
+    };
+    op.mask.iter().filter(|&lane| is_in(lane)).fold(0, |lanes, lane| lanes | 1 << lane)
+}
+
+/// The lanes that can travel in one atomic: they touch different words and do the same with them. None of them comes
+/// before an earlier lane that touches the same word.
+fn apart_in<const W: usize>(lanes: u32, op: &MemoryOp) -> u32 {
+    let first = lanes.trailing_zeros() as usize;
+    let mut seen = 0u32;
+    (first..LANES).filter(|lane| lanes >> lane & 1 == 1).fold(0, |group, lane| {
+        let words = op.words_of(lane).fold(0, |words, word| words | 1u32 << (word % W as u32));
+        let joins = seen & words == 0 && op.atomic_of(lane) == op.atomic_of(first);
+        seen |= words;
+        group | u32::from(joins) << lane
+    })
 }
 
 /// The line whose words the lanes touch in order, if that is what they do.

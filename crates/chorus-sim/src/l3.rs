@@ -2,12 +2,13 @@
 //!
 //! A slice holds lines of the memory channel behind it, independently of the contents of the L2s. (The CPElide paper
 //! calls its L3 inclusive, section IV-A, but Table I gives it half the capacity of the L2s.) A line that is fetched
-//! from memory is inserted. A line that is written back is inserted too and needs no fetch. A dirty victim is written
-//! to memory. A line that is written through is inserted and written to memory at once. A slice has no values.
+//! from memory is inserted. A line that a bank writes is inserted too and needs no fetch. The slice's own write policy
+//! says when it goes on to memory, whichever protocol wrote it: at once, or when the line gives way. A slice has no
+//! values.
 
 use std::collections::VecDeque;
 
-use chorus_system::{Dram, L3, MemorySide};
+use chorus_system::{Dram, L3, MemorySide, WritePolicy};
 
 use crate::clock::{Clock, Ticks};
 use crate::port::{Port, Rate};
@@ -83,21 +84,15 @@ pub struct Slice {
     fetches: VecDeque<u32>,
     /// Lines that wait to be written to memory: dirty victims and lines that were written through.
     victims: VecDeque<u64>,
-    /// Whether writes of banks go on to memory at once.
-    writes_through: bool,
+    /// When what banks write goes on to memory.
+    write_policy: WritePolicy,
     /// Most write-backs that the bank may let wait, and most victims.
     capacity: usize,
 }
 
 impl Slice {
     /// An empty slice for lines of `line_bytes`, before a channel of `dram`.
-    pub fn new(
-        (config, way): (&L3, &MemorySide),
-        dram: &Dram,
-        core: Clock,
-        line_bytes: u32,
-        writes_through: bool,
-    ) -> Slice {
+    pub fn new((config, way): (&L3, &MemorySide), dram: &Dram, core: Clock, line_bytes: u32) -> Slice {
         let rate = Rate { bytes: u64::from(way.bytes_per_cycle), ticks: core.period() };
         let link = Port::new(rate, core.period());
         let capacity = dram.queue as usize;
@@ -108,7 +103,7 @@ impl Slice {
             write_backs: VecDeque::with_capacity(capacity),
             fetches: VecDeque::with_capacity(capacity),
             victims: VecDeque::with_capacity(capacity),
-            writes_through,
+            write_policy: way.write_policy,
             capacity,
         }
     }
@@ -138,12 +133,14 @@ impl Slice {
     /// Takes a write-back of `bytes` of a line over the link.
     pub fn take_write_back(&mut self, line: u64, bytes: u64, now: Ticks) {
         self.write_backs.pop_front();
-        if let Some(victim) = self.tags.insert(line, !self.writes_through) {
-            self.victims.push_back(victim);
-        }
-        if self.writes_through {
-            self.victims.push_back(line);
-        }
+        let leaves = match self.write_policy {
+            WritePolicy::WriteBack => self.tags.insert(line, true),
+            WritePolicy::WriteThrough => {
+                self.tags.insert(line, false);
+                Some(line)
+            }
+        };
+        self.victims.extend(leaves);
         self.down.pass(bytes, now);
     }
 
@@ -180,21 +177,39 @@ mod tests {
     use crate::clock::ClockDomains;
 
     /// A slice of 3 sets of 2 ways, 32 bytes per cycle, before a channel that lets 2 wait.
-    fn slice() -> Slice {
-        let set = ["l3.bank_bytes=384", "l3.ways=2", "l3.bytes_per_cycle=32", "dram.queue=2"];
+    fn slice_that(write_policy: &str) -> Slice {
+        let write_policy = format!("l3.write_policy={write_policy}");
+        let set = ["l3.bank_bytes=384", "l3.ways=2", "l3.bytes_per_cycle=32", "dram.queue=2", &write_policy];
         let config = resolve("cpelide", Scale::Quick, &set.map(String::from)).unwrap().config;
         let l3 = config.memory_side_l3().unwrap();
-        Slice::new(l3, &config.dram, ClockDomains::new(&config.clocks).core, config.l1.line_bytes, false)
+        Slice::new(l3, &config.dram, ClockDomains::new(&config.clocks).core, config.l1.line_bytes)
+    }
+
+    /// The same, written back.
+    fn slice() -> Slice {
+        slice_that("write-back")
     }
 
     #[test]
     fn what_is_written_through_is_kept_and_goes_to_memory_at_once() {
-        let mut slice = slice();
-        slice.writes_through = true;
+        let mut slice = slice_that("write-through");
         slice.put(0);
         slice.take_write_back(7, 64, 0);
         assert!(slice.tags.touch(7));
         assert_eq!(slice.next_for_memory(true), Some(ForMemory::Victim(7)));
+        assert_eq!(slice.next_for_memory(true), None);
+    }
+
+    #[test]
+    fn what_is_written_back_goes_to_memory_once_however_often_it_is_written() {
+        let mut slice = slice();
+        for line in [0, 0, 3] {
+            slice.put(0);
+            slice.take_write_back(line, 64, 0);
+        }
+        assert_eq!(slice.next_for_memory(true), None);
+        slice.fill(6);
+        assert_eq!(slice.next_for_memory(true), Some(ForMemory::Victim(0)));
         assert_eq!(slice.next_for_memory(true), None);
     }
 

@@ -139,6 +139,15 @@ pub struct Core {
     pub store_buffer_entries: u32,
     /// Memory order of read-modify-writes that wavefronts and CPU threads issue.
     pub atomic_order: AtomicOrder,
+    /// How lanes that touch one word in one read-modify-write are performed: one by one unless given.
+    pub atomic_lanes: Option<AtomicLanes>,
+}
+
+impl Core {
+    /// Whether lanes that touch one word in one read-modify-write are performed in one access.
+    pub fn combines_atomic_lanes(&self) -> bool {
+        self.atomic_lanes == Some(AtomicLanes::Combined)
+    }
 }
 
 /// CPU cores: in order, one instruction per cycle, one load in flight. Their private caches are like those of compute
@@ -162,6 +171,17 @@ pub enum AtomicOrder {
     Relaxed,
     /// It orders everything: it is a release before and an acquire behind, both of its own scope.
     AcqRel,
+}
+
+/// The way in which a read-modify-write is performed for lanes that touch the same word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtomicLanes {
+    /// Each lane has an access of its own.
+    OneByOne,
+    /// All of them have one access if the operation is associative on integers. Each lane gets the value that it would
+    /// have found one by one.
+    Combined,
 }
 
 /// The wavefront scheduler of a compute unit.
@@ -369,6 +389,18 @@ pub struct MemorySide {
     pub latency_cycles: u32,
     /// Bytes of lines that move between an L2 bank and its slice per core cycle, in each direction.
     pub bytes_per_cycle: u32,
+    /// When a line that an L2 bank writes goes on to memory.
+    pub write_policy: WritePolicy,
+}
+
+/// When a cache hands on what is written to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePolicy {
+    /// When the line gives way to another one.
+    WriteBack,
+    /// At once. A copy stays.
+    WriteThrough,
 }
 
 /// The global command processor and the local ones of the modules.

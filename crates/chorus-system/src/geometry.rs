@@ -444,7 +444,7 @@ fn check_l3(l3: &L3, l2: &L2, line_bytes: u32) -> Check {
     check_capacity("l3.bank_bytes", l3.bank_bytes, ("l3.ways", l3.ways), line_bytes, &["l3.ways", "l1.line_bytes"])?;
     check_total("l3.bank_bytes", l3.bank_bytes, ("l2.banks", l2.banks), &["l2.banks"])?;
     match &l3.kind {
-        L3Kind::MemorySide(MemorySide { latency_cycles, bytes_per_cycle }) => {
+        L3Kind::MemorySide(MemorySide { latency_cycles, bytes_per_cycle, write_policy: _ }) => {
             between("l3.latency_cycles", *latency_cycles, 1, LATENCY_CYCLES_MAX)?;
             between("l3.bytes_per_cycle", *bytes_per_cycle, 1, COUNT_MAX)
         }

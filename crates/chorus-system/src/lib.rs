@@ -46,9 +46,9 @@ mod schema;
 mod text_file;
 
 pub use config::{
-    AccessEnergy, AtomicOrder, Clocks, CommandProcessor, Core, CpuCores, Directory, DirectoryRange,
+    AccessEnergy, AtomicLanes, AtomicOrder, Clocks, CommandProcessor, Core, CpuCores, Directory, DirectoryRange,
     DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Gddr5, Hierarchy, Holds, L1, L2, L3, L3Kind, Memory,
-    MemorySide, Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog,
+    MemorySide, Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog, WritePolicy,
 };
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};

@@ -254,6 +254,7 @@ impl MachineConfig {
             directory: self.directory,
             page_lines: u32::from(PAGE_LINES),
             waves,
+            buffer_wave: None,
             fences: true,
             read_only: self.read_only(),
             parameters: self.parameters(protocol),

@@ -227,7 +227,14 @@ fn modify(op: AtomicOp, operand: u32) -> Modify {
         AtomicOp::CompareExchange { expected } => {
             Modify::CompareExchange { expected: Operand::Constant(expected), new: operand }
         }
-        AtomicOp::Min | AtomicOp::Max | AtomicOp::AddF32 => unreachable!("explorations issue none of these"),
+        AtomicOp::Min
+        | AtomicOp::Max
+        | AtomicOp::MinSigned
+        | AtomicOp::MaxSigned
+        | AtomicOp::Inc
+        | AtomicOp::Dec
+        | AtomicOp::AddF32
+        | AtomicOp::Pair(_) => unreachable!("explorations issue none of these"),
     }
 }
 

@@ -45,6 +45,7 @@ impl Bank {
             directory: DirectoryShape { ways: 8, ..DirectoryShape::SMALLEST },
             page_lines: PAGE_LINES,
             waves: 1,
+            buffer_wave: None,
             fences: true,
             read_only: ReadOnlyLines::NONE,
             parameters: values,

@@ -133,6 +133,7 @@ impl World {
             directory: DirectoryShape { ways: 2, ..DirectoryShape::SMALLEST },
             page_lines: PAGE_LINES as u32,
             waves: 1,
+            buffer_wave: None,
             fences: true,
             read_only: ReadOnlyLines::NONE,
             parameters,

@@ -71,6 +71,7 @@ fn build<D: Directory>(directory: DirectoryShape) -> D {
         directory,
         page_lines: 1,
         waves: 1,
+        buffer_wave: None,
         fences: true,
         read_only: ReadOnlyLines::NONE,
         parameters: Parameters::default(),

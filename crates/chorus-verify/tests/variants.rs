@@ -93,6 +93,8 @@ fn protocols_of_chiplets_are_coherent_with_other_parameters() {
     passes("viper-chiplet", &[("boundaries", 0), ("remote_reads", 0)], &NAMES);
     passes("viper-chiplet", &[("boundaries", 0), ("remote_reads", 1)], &NAMES);
     passes("cpelide-range", &[("remote_reads", 0)], &NAMES);
+    passes("viper-chiplet", &[("remote_reads", 0), ("remote_at_home", 0)], &NAMES);
+    passes("cpelide", &[("remote_reads", 1), ("remote_at_home", 0)], &NAMES);
     passes("nhcc-wb", &[("elide", 0)], &NAMES);
 }
 

@@ -144,7 +144,7 @@ fn a_variant_may_have_a_system_and_a_scale_of_its_own_and_multiplies_what_they_h
         let found = runs.iter().filter(|run| run.system == system && run.scale == scale && !run.set.is_empty());
         found.map(|run| run.set.concat()).collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
     };
-    assert_eq!(of("rec", Scale::Quick), ["directory.entries=1024"]);
+    assert_eq!(of("rec", Scale::Quick), ["directory.entries=256"]);
     assert_eq!(of("hmg", Scale::Quick), ["directory.entries=1536"]);
     assert_eq!(of("rec", Scale::Paper), ["directory.entries=16384"]);
     assert_eq!(runs.len(), 2 * 2 * 4);

@@ -186,6 +186,7 @@ mod tests {
             directory,
             page_lines: 1,
             waves: 1,
+            buffer_wave: None,
             fences: true,
             read_only: ReadOnlyLines::NONE,
             parameters: Parameters::default(),

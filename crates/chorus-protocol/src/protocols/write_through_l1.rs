@@ -9,7 +9,7 @@
 //! Behind a translation unit of Spandex the unit stands for the L2. Stores whose order is not weak are marked there:
 //! they are exchanges to the unit.
 
-use crate::access::{AtomicOp, CoreOp, CoreRequest, LoadRequest, Order, Txn};
+use crate::access::{AtomicOp, CoreOp, CoreRequest, LoadRequest, Txn};
 use crate::address::{AgentId, LineAddr, Role, Upstream};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
@@ -245,8 +245,8 @@ impl<const W: usize> WriteThroughL1<W> {
 
     fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
         let mut message = Message::request(self.kinds.named(kind), request, self.me, self.upstream(request.line));
-        if request.op == CoreOp::Store && request.order != Order::Weak && self.config.topology.tu_of(self.me).is_some()
-        {
+        let is_update = request.op == CoreOp::Store && !request.is_plain_store();
+        if is_update && self.config.topology.tu_of(self.me).is_some() {
             message.atomic = Some(AtomicOp::Exchange);
         }
         out.send(message);

@@ -72,6 +72,9 @@ pub struct BuildConfig {
     pub page_lines: u32,
     /// The number of wavefront slots of the core beside each private cache.
     pub waves: u16,
+    /// The wavefront number among these of lines that leave a store buffer, where there is one. Such a line may hold
+    /// stores of any wavefront.
+    pub buffer_wave: Option<u16>,
     /// Whether the program contains fences (TC paper, section 6.4: lifetimes are predicted differently then).
     pub fences: bool,
     /// The lines that the program declares read-only.

@@ -89,12 +89,6 @@ pub trait Protocol: Build<2> + Build<16> + Build<32> + Sync {
         true
     }
 
-    /// Whether shared banks hand every store on to memory itself, with these parameters. A cache before memory may keep
-    /// the store, too, but memory always has it as well.
-    fn writes_through(&self, _parameters: &Parameters) -> bool {
-        false
-    }
-
     /// The source of the values that loads return, [`Declaration::values`].
     fn values(&self) -> Values {
         self.declaration().values

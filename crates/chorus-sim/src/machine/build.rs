@@ -66,8 +66,7 @@ where
             None => controller(Role::L2, index)?,
             Some(index) => controller(Role::L3, index)?,
         };
-        let slice = slice(plan, protocol.writes_through(&build.parameters));
-        Ok(Bank::new(plan, index, cache, translation(topology.l2(index))?, slice))
+        Ok(Bank::new(plan, index, cache, translation(topology.l2(index))?, slice(plan)))
     };
     let share = &shares[usize::from(own)];
     let units = share.units.clone().map(unit).collect::<Result<_, SimError>>()?;
@@ -79,9 +78,9 @@ where
 }
 
 /// The slice of a memory-side L3 beside a bank, on a machine that has such an L3.
-fn slice(plan: &Plan<'_>, writes_through: bool) -> Option<Slice> {
+fn slice(plan: &Plan<'_>) -> Option<Slice> {
     let config = plan.config;
-    let slice = |l3| Slice::new(l3, &config.dram, plan.clocks.core, config.l1.line_bytes, writes_through);
+    let slice = |l3| Slice::new(l3, &config.dram, plan.clocks.core, config.l1.line_bytes);
     config.memory_side_l3().map(slice)
 }
 
@@ -216,8 +215,8 @@ pub(super) fn build_config(
         },
         directory: directory_shape(config),
         page_lines: (config.memory.page_bytes / line).max(1),
-        // The lines that leave store buffers have a wavefront number of their own.
         waves: config.core.wavefronts as u16 + u16::from(has_store_buffers(config)),
+        buffer_wave: has_store_buffers(config).then_some(config.core.wavefronts as u16),
         fences: settings.fences,
         read_only,
         parameters: settings.parameters,

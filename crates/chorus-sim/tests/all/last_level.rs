@@ -105,23 +105,30 @@ fn stream(protocol: &str, lines: u32, set: &[&str]) -> Simulated {
     run(protocol, &config("cpelide", Scale::Quick, &small), vec![read, store], memory)
 }
 
+/// An L3 that keeps what is written until it needs the place.
+const WRITTEN_BACK: &str = "l3.write_policy=write-back";
+
 #[test]
-fn lines_that_are_written_back_stay_in_the_l3_until_it_is_full() {
-    let fits = stream("viper-chiplet", 1024, &[]);
-    assert_eq!((fits.metrics["l3.hits"], fits.metrics["l3.misses"]), (1024.0, 0.0));
-    assert_eq!((fits.metrics["dram.reads"], fits.metrics["dram.writes"]), (0.0, 0.0));
+fn an_l3_that_writes_back_keeps_what_is_written_until_it_is_full() {
+    for protocol in ["viper-chiplet", "sw-flat"] {
+        let fits = stream(protocol, 1024, &[WRITTEN_BACK]);
+        assert_eq!((fits.metrics["l3.hits"], fits.metrics["l3.misses"]), (1024.0, 0.0), "{protocol}");
+        assert_eq!((fits.metrics["dram.reads"], fits.metrics["dram.writes"]), (0.0, 0.0), "{protocol}");
+    }
 }
 
 #[test]
-fn lines_that_are_written_through_go_to_memory_and_stay_in_the_l3() {
-    let fits = stream("sw-flat", 1024, &[]);
-    assert_eq!((fits.metrics["l3.hits"], fits.metrics["l3.misses"]), (1024.0, 0.0));
-    assert_eq!((fits.metrics["dram.reads"], fits.metrics["dram.writes"]), (0.0, 1024.0));
+fn an_l3_that_writes_through_keeps_lines_that_memory_has_too() {
+    for protocol in ["viper-chiplet", "sw-flat"] {
+        let fits = stream(protocol, 1024, &["l3.write_policy=write-through"]);
+        assert_eq!((fits.metrics["l3.hits"], fits.metrics["l3.misses"]), (1024.0, 0.0), "{protocol}");
+        assert_eq!((fits.metrics["dram.reads"], fits.metrics["dram.writes"]), (0.0, 1024.0), "{protocol}");
+    }
 }
 
 #[test]
 fn dirty_lines_that_give_way_are_written_to_memory() {
-    let spills = stream("viper-chiplet", 1024, &["l3.bank_bytes=32768"]);
+    let spills = stream("viper-chiplet", 1024, &["l3.bank_bytes=32768", WRITTEN_BACK]);
     // 512 of 1024 lines fit, and those that are read in about the same order are seldom those that are still there.
     let metric = |key: &str| spills.metrics[key];
     assert_eq!(metric("l3.hits") + metric("l3.misses"), 1024.0);

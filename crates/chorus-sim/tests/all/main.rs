@@ -5,6 +5,8 @@ mod atomic_order;
 mod chiplets;
 mod cpu_threads;
 mod histogram;
+mod lane_accesses;
+mod lane_script;
 mod last_level;
 mod latency;
 mod machine;

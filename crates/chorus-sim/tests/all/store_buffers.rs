@@ -9,7 +9,7 @@ use chorus_system::{Scale, resolve};
 use crate::once::Once;
 
 /// The systems and protocols of these tests.
-const MACHINES: [(&str, &str); 10] = [
+const MACHINES: [(&str, &str); 11] = [
     ("tc", "mesi"),
     ("tc", "gpu-vi"),
     ("tc", "gpu-vini"),
@@ -18,6 +18,7 @@ const MACHINES: [(&str, &str); 10] = [
     ("spandex", "smd"),
     ("spandex", "sdg"),
     ("spandex", "sdd"),
+    ("spandex", "smv"),
     ("spandex-hier", "hmesi-gpu"),
     ("spandex-hier", "hmesi-denovo"),
 ];

@@ -97,6 +97,13 @@ fn every_single_value_changes_the_hash() {
 }
 
 #[test]
+fn a_key_that_a_machine_may_leave_out_changes_the_hash_when_it_is_given() {
+    let given = |lanes: &str| resolve("tc", Scale::Paper, &[format!("core.atomic_lanes={lanes}")]).expect("resolves");
+    let hashes = BTreeSet::from([shipped_hash(), given("one-by-one").hash, given("combined").hash]);
+    assert_eq!(hashes.len(), 3);
+}
+
+#[test]
 fn the_scale_changes_the_hash_through_its_values() {
     let quick = resolve("tc", Scale::Quick, &[]).expect("resolves");
     assert_ne!(quick.hash, shipped_hash());

@@ -298,6 +298,11 @@ fn an_override_of_a_wrong_type_says_what_is_expected() {
         "--set core.atomic_order=acquire: key `core.atomic_order` is given as `acquire`; expected one of `relaxed`, `acq-rel`",
     );
     check_set(
+        "core.atomic_lanes=together",
+        "--set core.atomic_lanes=together: key `core.atomic_lanes` is given as `together`; expected one of `one-by-one`, \
+         `combined`",
+    );
+    check_set(
         "energy.flit_pj=true",
         "--set energy.flit_pj=true: key `energy.flit_pj` is given as `true`; expected a number",
     );

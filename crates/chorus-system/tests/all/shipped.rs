@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use chorus_system::{
     Directory, DirectoryReplacement, DramModel, Entry, Link, LinkKind, NetworkKind, Origin, Placement, Replacement,
-    SYSTEMS, Scale, Scheduler, SystemConfig, derived, entries, resolve, resolve_text, scales,
+    SYSTEMS, Scale, Scheduler, SystemConfig, WritePolicy, derived, entries, resolve, resolve_text, scales,
 };
 
 fn systems_folder() -> PathBuf {
@@ -144,14 +144,37 @@ fn the_machine_of_the_rec_paper_is_that_of_its_table_2() {
     assert_eq!(inter_gpu(&config).megabytes_per_second * 2, 300_000);
 }
 
+/// What a GPU has of each thing, all of them things of which a smaller scale has a part.
+fn shares_of_a_gpu(config: &SystemConfig) -> [u32; 9] {
+    let units = |each: u32| config.core.count * each;
+    [
+        units(config.l1.size_bytes),
+        units(config.l1.mshrs),
+        units(config.core.wavefronts),
+        units(config.core.registers),
+        units(config.core.lds_bytes),
+        config.l2.banks * config.l2.bank_bytes,
+        config.l2.banks * config.l2.mshrs,
+        config.l2.banks * config.dram.bytes_per_cycle,
+        directory(config).entries,
+    ]
+}
+
 #[test]
-fn the_quick_scale_of_the_rec_machine_is_a_sixteenth_of_every_gpu() {
-    let (quick, paper) = (rec(Scale::Quick), rec(Scale::Paper));
-    let gpu = |config: &SystemConfig| {
-        [config.core.count, config.l2.banks, directory(config).entries, inter_gpu(config).megabytes_per_second]
-    };
-    assert_eq!(gpu(&quick).map(|value| value * 16), gpu(&paper));
-    assert_eq!((quick.l1, quick.l2.bank_bytes), (paper.l1, paper.l2.bank_bytes));
+fn smaller_scales_of_the_rec_machines_are_a_sixteenth_and_a_64th_of_every_gpu() {
+    for name in ["rec", "rec-8gpu", "rec-16gpu", "rec-64gpu", "rec-nvidia"] {
+        let [quick, medium, paper] = Scale::ALL.map(|scale| resolve(name, scale, &[]).expect("resolves").config);
+        for (config, divisor) in [(&medium, 16), (&quick, 64)] {
+            let times = shares_of_a_gpu(config).map(|value| value * divisor);
+            assert_eq!(times, shares_of_a_gpu(&paper), "{name}, a {divisor}th");
+            let [link, whole] = [config, &paper].map(|config| f64::from(inter_gpu(config).megabytes_per_second));
+            assert!((link * f64::from(divisor) / whole - 1.0).abs() < 0.001, "{name}, a {divisor}th");
+            assert_eq!(inter_gpu(config).queue_bytes * divisor, inter_gpu(&paper).queue_bytes);
+            assert_eq!(inter_gpu(config).latency_cycles(), inter_gpu(&paper).latency_cycles());
+        }
+        assert_eq!((medium.core.count * 16, quick.core.count * 32), (paper.core.count, paper.core.count));
+        assert_eq!((&medium.l1, medium.l2.bank_bytes), (&paper.l1, paper.l2.bank_bytes));
+    }
 }
 
 #[test]
@@ -171,43 +194,22 @@ fn machines_of_8_16_and_64_gpus_are_otherwise_that_of_4() {
 
 #[test]
 fn the_nvidia_like_machine_is_that_of_section_5_4() {
-    let [quick, paper] =
-        [Scale::Quick, Scale::Paper].map(|scale| resolve("rec-nvidia", scale, &[]).expect("resolves").config);
+    let paper = resolve("rec-nvidia", Scale::Paper, &[]).expect("resolves").config;
     assert_eq!((paper.hierarchy.gpus, paper.core.count), (4, 128));
     assert_eq!((paper.l1.size_bytes, paper.l1.line_bytes), (128 << 10, 128));
     assert_eq!(paper.l2.banks * paper.l2.bank_bytes, 72 << 20);
     assert_eq!((directory(&paper).entries, directory(&paper).range_bytes(128) / paper.l1.line_bytes), (8192, 16));
     assert_eq!(paper.l2.interleave_lines * paper.l1.line_bytes, 4096);
-    let gpu = |config: &SystemConfig| [config.core.count, config.l2.banks, directory(config).entries];
-    assert_eq!(gpu(&quick).map(|value| value * 16), gpu(&paper));
-    assert_eq!((quick.l2.bank_bytes, quick.inter_gpu), (paper.l2.bank_bytes, rec(Scale::Quick).inter_gpu));
 }
 
 #[test]
 fn values_of_a_base_keep_their_sources_and_give_way_in_the_same_table_only() {
-    let nvidia = resolve("rec-nvidia", Scale::Quick, &[]).expect("resolves");
+    let nvidia = resolve("rec-nvidia", Scale::Medium, &[]).expect("resolves");
     let entry = |key: &str| entries(&nvidia).into_iter().find(|entry| entry.key == key).expect("the key has an entry");
     assert_eq!(entry("l2.ways").source.as_deref(), Some("Table 2"));
     assert_eq!(entry("l2.bank_bytes").value, "4718592");
-    assert_eq!((entry("l2.banks").value.as_str(), entry("l2.banks").origin), ("1", Origin::Scale(Scale::Quick)));
-    assert_eq!((entry("core.count").value.as_str(), entry("core.count").origin), ("8", Origin::Scale(Scale::Quick)));
-}
-
-#[test]
-fn the_medium_scale_of_the_rec_machine_is_four_times_the_quick_one_and_a_quarter_of_the_paper() {
-    let [quick, medium, paper] = Scale::ALL.map(rec);
-    let gpu = |config: &SystemConfig| {
-        let link = inter_gpu(config);
-        let counts = [config.core.count, config.l2.banks, directory(config).entries];
-        (counts, link.megabytes_per_second, link.queue_bytes)
-    };
-    let times = |config: &SystemConfig, factor: u32| {
-        let (counts, megabytes_per_second, queue_bytes) = gpu(config);
-        (counts.map(|count| count * factor), megabytes_per_second * factor, queue_bytes * factor)
-    };
-    assert_eq!(times(&quick, 4), gpu(&medium));
-    assert_eq!(times(&medium, 4), gpu(&paper));
-    assert_eq!((medium.l1, medium.l2.bank_bytes), (paper.l1, paper.l2.bank_bytes));
+    assert_eq!((entry("l2.banks").value.as_str(), entry("l2.banks").origin), ("1", Origin::Scale(Scale::Medium)));
+    assert_eq!((entry("core.count").value.as_str(), entry("core.count").origin), ("8", Origin::Scale(Scale::Medium)));
 }
 
 #[test]
@@ -230,8 +232,9 @@ fn the_machine_of_the_cpelide_paper_is_that_of_its_table_i() {
     assert_eq!((config.l1.size_bytes, config.l1.ways, config.l1.line_bytes), (16 << 10, 16, 64));
     assert_eq!((config.l1.latency_cycles, config.core.lds_latency_cycles), (140, 65));
     assert_eq!((config.l2.banks * config.l2.bank_bytes, config.l2.ways), (8 << 20, 32));
-    let (l3, _) = config.memory_side_l3().expect("the machine has an L3");
+    let (l3, way) = config.memory_side_l3().expect("the machine has an L3");
     assert_eq!((4 * config.l2.banks * l3.bank_bytes, l3.ways), (16 << 20, 16));
+    assert_eq!((4 * config.l2.banks * way.bytes_per_cycle, way.write_policy), (16 * 64, WritePolicy::WriteThrough));
     assert_eq!((inter_gpm(&config).megabytes_per_second, directory(&config).entries), (768_000, 12 << 10));
     assert_eq!(config.core.launch_latency_cycles, 2 * config.clocks.core_mhz);
     let processor = &config.command_processor;

@@ -153,10 +153,6 @@ impl Protocol for MutatedProtocol {
     fn keeps_remote(&self, parameters: &Parameters) -> bool {
         self.base.keeps_remote(parameters)
     }
-
-    fn writes_through(&self, parameters: &Parameters) -> bool {
-        self.base.writes_through(parameters)
-    }
 }
 
 impl<const W: usize> Build<W> for MutatedProtocol

@@ -103,6 +103,7 @@ impl Setup {
             directory,
             page_lines: PAGE_LINES,
             waves,
+            buffer_wave: None,
             fences,
             read_only,
             parameters,

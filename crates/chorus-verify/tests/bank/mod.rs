@@ -73,6 +73,7 @@ pub fn config(protocol: &dyn Protocol, l2_lines: u32, directory: DirectoryShape)
         directory,
         page_lines: 1,
         waves: 1,
+        buffer_wave: None,
         fences: true,
         read_only: ReadOnlyLines::NONE,
         parameters: Parameters::defaults(protocol.parameters()),

@@ -4,6 +4,7 @@ mod alexnet;
 mod cnn;
 pub(crate) mod conv;
 pub(crate) mod conv_gradient;
+mod filled;
 mod googlenet;
 mod lstm;
 pub(crate) mod network;

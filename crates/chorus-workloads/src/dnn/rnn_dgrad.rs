@@ -10,8 +10,7 @@
 //! whole gradient. But weights that are stored by rows are read by columns. Each page of the weights holds something
 //! for every work-group, so that most modules read most of their weights from another module, again in each step.
 //!
-//! A first kernel fills the weights with random numbers in the order of memory, as DeepBench's benchmark of this layer
-//! does. So every module has some of the weights. Without this kernel all modules would race for every page.
+//! Kernels fill all buffers before, as in DeepBench (`filled.rs`). So every module has some of the weights.
 //!
 //! Left out: the products with the transposed weights of the input, which follow for all time steps at once.
 //!
@@ -20,15 +19,12 @@
 
 use chorus_kernel::{Buf, HostMemory, Wave};
 
+use crate::dnn::filled::Filled;
 use crate::dnn::network_sizes::{batch, hidden, memory_misfit, splits, steps};
 use crate::dnn::recurrent::{Packing, Partials, Step, elementwise, tanh_gradient};
-use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::size::{SizeSpec, Sizes};
-
-/// Instructions of a random number: 15 for the additions, products and shifts of 64 bits, 5 to convert and scale.
-const FILL_ALU: u32 = 20;
 
 /// The data gradient of a recurrent layer.
 pub struct RnnDataGradient;
@@ -53,17 +49,6 @@ fn step(sizes: &Sizes) -> Step {
 fn words(sizes: &Sizes) -> u64 {
     let [hidden, batch, steps, splits] = ["hidden", "batch", "steps", "splits"].map(|key| u64::from(sizes.get(key)));
     hidden * hidden + (2 * steps + splits) * batch * hidden
-}
-
-/// Draws one weight per work-item.
-async fn fill(w: Wave, seed: u64, limit: f32, weights: Buf<f32>) {
-    let element = w.global_ids();
-    w.alu(2 + FILL_ALU).await;
-    w.store(weights, element, element.map(|element| draw_weight(seed, limit, element)));
-}
-
-fn draw_weight(seed: u64, limit: f32, element: u32) -> f32 {
-    SplitMix64::at(seed, u64::from(element)).between_f32(-limit, limit)
 }
 
 /// Adds the partial sums to the gradient from above and goes back through the hyperbolic tangent.
@@ -114,17 +99,13 @@ impl Workload for RnnDataGradient {
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (step, times) = (step(sizes), sizes.get("steps"));
         let len = step.batch * step.rows;
-        let (weights_len, limit) = (step.rows * step.depth, 2.0 / (step.depth as f32).sqrt());
-        let weights: Vec<f32> = (0..weights_len).map(|element| draw_weight(seed, limit, element)).collect();
-        let mut generator = SplitMix64::at(seed, u64::from(weights_len));
-        let mut draw =
-            |len: u32, limit: f32| -> Vec<f32> { (0..len).map(|_| generator.between_f32(-limit, limit)).collect() };
-        let (states, mut gradients) = (draw(times * len, 1.0), draw(times * len, 1.0));
-        let weight_buf = memory.alloc::<f32>(weights.len());
-        let (state_buf, gradient_buf) = (memory.alloc_from(&states), memory.alloc_from(&gradients));
-        let partial = memory.alloc(step.partial_len());
+        let mut filled = Filled::new(seed);
+        let (weight_buf, weights) = filled.random(step.rows * step.depth, 2.0 / (step.depth as f32).sqrt(), memory);
+        let partial = filled.zeros(step.partial_len() as u32, memory);
+        let (state_buf, states) = filled.random(times * len, 1.0, memory);
+        let (gradient_buf, mut gradients) = filled.random(times * len, 1.0, memory);
         let at = |buf: Buf<f32>, time: u32| buf.slice((time * len) as usize, len as usize);
-        let mut kernels = vec![elementwise("fill", weights_len, move |w| fill(w, seed, limit, weight_buf))];
+        let mut kernels = filled.into_kernels();
         let mut sums = vec![0.0; len as usize];
         for time in (0..times).rev() {
             let mut partials = Partials { buf: partial, splits: 0, len };

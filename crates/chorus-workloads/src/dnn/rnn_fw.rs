@@ -10,16 +10,19 @@
 //! a step, element by element, and all work-groups of the next product read the whole state. The partial sums go the
 //! opposite way. Only the weights are used for long.
 //!
-//! Left out: the input's products, which are the same kind of product without dependences (`lstm` has them).
+//! Kernels fill all buffers before, as in DeepBench (`filled.rs`).
+//!
+//! Left out: the input's products, which are the same kind of product without dependences (`lstm` has them); DeepBench
+//! leaves them out, too.
 //!
 //! Arithmetic of the activation: 4 instructions for index and addresses, 2 per partial sum, 1 to add the input, and the
 //! hyperbolic tangent.
 
 use chorus_kernel::{Buf, HostMemory, Wave};
 
+use crate::dnn::filled::Filled;
 use crate::dnn::network_sizes::{batch, hidden, memory_misfit, splits, steps};
 use crate::dnn::recurrent::{Packing, Partials, Step, TANH_ALU, elementwise, tanh};
-use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::size::{SizeSpec, Sizes};
@@ -99,17 +102,15 @@ impl Workload for RnnForward {
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let (step, times) = (step(sizes), sizes.get("steps"));
         let len = step.batch * step.rows;
-        let mut generator = SplitMix64::new(seed);
-        let limit = 2.0 / (step.depth as f32).sqrt();
-        let weights: Vec<f32> = (0..step.rows * step.depth).map(|_| generator.between_f32(-limit, limit)).collect();
-        let inputs: Vec<f32> = (0..times * len).map(|_| generator.between_f32(-1.0, 1.0)).collect();
-        let mut state: Vec<f32> = (0..len).map(|_| generator.between_f32(-1.0, 1.0)).collect();
-        let (weight_buf, input_buf) = (memory.alloc_from(&weights), memory.alloc_from(&inputs));
-        let first = memory.alloc_from(&state);
-        let states = memory.alloc::<f32>((times * len) as usize);
-        let partials = Partials { buf: memory.alloc(step.partial_len()), splits: step.splits, len };
+        let mut filled = Filled::new(seed);
+        let (weight_buf, weights) = filled.random(step.rows * step.depth, 2.0 / (step.depth as f32).sqrt(), memory);
+        let workspace = filled.zeros(step.partial_len() as u32, memory);
+        let (input_buf, inputs) = filled.random(times * len, 1.0, memory);
+        let (states, _) = filled.random(times * len, 1.0, memory);
+        let (first, mut state) = filled.random(len, 1.0, memory);
+        let partials = Partials { buf: workspace, splits: step.splits, len };
         let at = |buf: Buf<f32>, time: u32| buf.slice((time * len) as usize, len as usize);
-        let (mut kernels, mut expected) = (Vec::new(), Vec::new());
+        let (mut kernels, mut expected) = (filled.into_kernels(), Vec::new());
         for time in 0..times {
             let before = if time == 0 { first } else { at(states, time - 1) };
             kernels.push(step.kernel("product", weight_buf, before, partials.buf));

@@ -10,16 +10,18 @@
 //! side by side. The tiles of its columns, which lie in all modules, read the state before. Each tile of the weights'
 //! gradient stays with one work-group, which reads and writes it again in each step.
 //!
+//! Kernels fill all buffers before, as DeepBench does for the other passes of this layer (`filled.rs`).
+//!
 //! Left out: the gradients of bias and input weights.
 //!
 //! Arithmetic of the derivative: 4 instructions for index and addresses, 2 for the derivative.
 
 use chorus_kernel::{Buf, HostMemory, Wave};
 
+use crate::dnn::filled::Filled;
 use crate::dnn::network_sizes::{batch, hidden, memory_misfit, steps, tile, tile_misfit, tile_rows};
 use crate::dnn::recurrent::{elementwise, tanh_gradient};
 use crate::gemm::{Addend, Order, Product, Strided, add_weighted_rows};
-use crate::generator::SplitMix64;
 use crate::program::{HostProgram, Output};
 use crate::registry::{Paper, Suite, Workload};
 use crate::size::{SizeSpec, Sizes};
@@ -99,15 +101,13 @@ impl Workload for RnnWeightGradient {
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram {
         let [hidden, batch, times] = ["hidden", "batch", "steps"].map(|key| sizes.get(key));
         let len = batch * hidden;
-        let mut generator = SplitMix64::new(seed);
-        let mut draw = |len: u32| -> Vec<f32> { (0..len).map(|_| generator.between_f32(-1.0, 1.0)).collect() };
+        let mut filled = Filled::new(seed);
         // There is one state more than there are steps: the one before the first.
-        let (states, above) = (draw((times + 1) * len), draw(times * len));
-        let (state_buf, above_buf) = (memory.alloc_from(&states), memory.alloc_from(&above));
-        let gradient_buf = memory.alloc::<f32>(len as usize);
-        let weight_buf = memory.alloc::<f32>((hidden * hidden) as usize);
+        let (state_buf, states) = filled.random((times + 1) * len, 1.0, memory);
+        let (above_buf, above) = filled.random(times * len, 1.0, memory);
+        let (gradient_buf, weight_buf) = (filled.zeros(len, memory), filled.zeros(hidden * hidden, memory));
         let at = |buf: Buf<f32>, time: u32| buf.slice((time * len) as usize, len as usize);
-        let (mut kernels, mut gradient) = (Vec::new(), Vec::new());
+        let (mut kernels, mut gradient) = (filled.into_kernels(), Vec::new());
         let mut weights = vec![0.0; weight_buf.len()];
         for time in (0..times).rev() {
             let (above_now, state) = (at(above_buf, time), at(state_buf, time + 1));

@@ -2,29 +2,30 @@
 //!
 //! Source: HMG paper (Ren et al., HPCA 2020), section VI, Table III, `Lonestar_bfs-road-fla`; bfs of LonestarGPU
 //! (Burtscher, Nasre and Pingali, IISWC 2012), the topology-driven version: a work-item per node, in every launch. A
-//! kernel marks all nodes but the source as never reached. Then there is a launch per level. The work-items whose node
-//! has the distance of the level visit its neighbours, give those never reached the next distance, and set a flag that
-//! tells the host to launch again. The graph is `road_like` of `graph/generate.rs`, or the user's own.
+//! kernel marks all nodes but the source as never reached. Then there is a launch per level. As in the original every
+//! work-item looks at all neighbours of its node, whatever the node's distance. Those whose distance would become less
+//! get the next distance by an atomic minimum of scope `.gpu`, the scope of CUDA's `atomicMin`, and a flag tells the
+//! host to launch again. The graph is `road_like` of `graph/generate.rs`, or the user's own.
 //!
 //! Sharing: nodes of one region have adjacent numbers, so most neighbours belong to the same work-group or to one
 //! nearby; at the borders of regions a work-group reads and writes distances that another one, maybe on another GPU,
-//! will read in the next launch. Distances are read by their owners in every launch and written once. The arcs of a
-//! node are read once. Several work-items may find one node in the same launch, and all store the same distance, so the
-//! order of these stores does not matter, and no atomic is needed. The flag is one word that many wavefronts of a
-//! launch write, with the same number.
+//! will read in the next launch. Distances are read in every launch by their owners and by those of all neighbours, and
+//! written once. All arcs are read in every launch. Several work-items, maybe of several GPUs, may find one node in the
+//! same launch. All of them find the same distance, so the order of the atomics does not matter. The flag is one word
+//! that many wavefronts of a launch write, with the same number.
 //!
-//! Left out: the table that maps a node to its number in the original (nodes are not renumbered here), and the
-//! relaxation of distances that are merely too large: launches go level by level, which makes their number the same on
+//! Left out: the table that maps a node to its number in the original (nodes are not renumbered here), and distances
+//! that are handed on in the launch that gives them: launches go level by level, which makes their number the same on
 //! every machine.
 //!
 //! Arcs are walked both ways, even if a file gives one direction: many collections list an undirected edge once. The
 //! search begins in the middle of the generated map, or in the lowest node of the largest component of a user's graph.
 //!
-//! Arithmetic: 5 instructions for the node's number, its test against the end, its address and the test of its
-//! distance; 2 before the loop; per arc 6: the loop's test and branch, two addresses, the test of the distance and the
-//! store's predicate.
+//! Arithmetic: 5 instructions for the node's number, its test against the end and addresses; 2 before the loop; per arc
+//! 6: the loop's test and branch, two addresses, an addition and the test of the distance.
 
 use chorus_kernel::{AccessMode, Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
+use chorus_protocol::access::{AtomicOp, Scope};
 
 use crate::graph::{Graph, road_like};
 use crate::program::{HostProgram, Output};
@@ -73,31 +74,27 @@ async fn initialize(w: Wave, data: Data) {
     w.store_where(inside, data.distances, nodes, distances);
 }
 
-/// Visits the neighbours of the nodes at distance `level`.
+/// Visits the neighbours of all nodes, and gives those of nodes at distance `level` the next distance.
 async fn relax(w: Wave, data: Data, level: u32) {
     let nodes = w.global_ids();
     let inside = nodes.below(data.nodes);
     w.alu(5).await;
-    let distances = w.load_where(inside, data.distances, nodes).await;
-    let active = inside & distances.where_(|distance| distance == level);
-    if !active.any() {
-        return;
-    }
-    let (first, degrees) =
-        w.join(w.load_where(active, data.first_arcs, nodes), w.load_where(active, data.degrees, nodes)).await;
+    let [distances, first, degrees] =
+        w.join_all([data.distances, data.first_arcs, data.degrees].map(|buf| w.load_where(inside, buf, nodes))).await;
+    let at_level = distances.where_(|distance| distance == level);
     w.alu(2).await;
     let mut found = Mask::NONE;
     for arc in 0.. {
-        let lanes = active & degrees.where_(|degree| arc < degree);
+        let lanes = inside & degrees.where_(|degree| arc < degree);
         w.alu(6).await;
         if !lanes.any() {
             break;
         }
         let targets = w.load_where(lanes, data.targets, first + arc).await;
         let distances = w.load_where(lanes, data.distances, targets).await;
-        let fresh = lanes & distances.where_(|distance| distance == UNREACHED);
+        let fresh = lanes & at_level & distances.where_(|distance| distance > level + 1);
         if fresh.any() {
-            w.store_where(fresh, data.distances, targets, Lanes::splat(level + 1));
+            w.atomic_in(Scope::Gpu, AtomicOp::Min, fresh, data.distances, targets, Lanes::splat(level + 1)).await;
             found = found | fresh;
         }
     }

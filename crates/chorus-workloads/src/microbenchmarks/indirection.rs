@@ -7,16 +7,11 @@
 //!
 //! Sharing: everything that one side writes the other side reads in the next turn, and nothing else is read. Accesses
 //! are strided, so that there is no spatial locality: elements lie a line of 64 bytes apart, and each access of a turn
-//! fetches a line for one word, which the other side has written. Tiles are larger than a private cache (see the
-//! table), so nothing is found there again. The matrix is many times larger than the private caches of a side together,
-//! so that most written words have left them when the other side reads them. Rows in memory have one element more than
-//! the matrix has columns, so that columns do not lie in one bank of a cache.
-//!
-//! | scale | matrix | tiles of a CPU thread | tiles of a work-group | rounds |
-//! |---|---|---|---|---|
-//! | quick | 192 x 160, 1.9 MB | 2 x 240 KB | 2 x 120 KB | 4 |
-//! | medium | 192 x 192, 2.3 MB | 2 x 288 KB | 2 x 144 KB | 6 |
-//! | paper | 256 x 192, 3 MB | 2 x 384 KB | 2 x 192 KB | 24 |
+//! fetches a line for one word, which the other side has written. A work-group reads a tile of 64 KB and writes
+//! another, twice a private cache each, and a CPU thread tiles of 128 KB, so nothing is found there again, and most
+//! written words have left the private caches when the other side reads them. Rows in memory have one element more than
+//! the matrix has columns, so that columns do not lie in one bank of a cache. The matrix is 128 x 128 at every scale, 1
+//! MB in memory; rounds are 4 at quick scale, 8 at medium and 64 at paper scale (`papers/spandex/notes.md`, Inputs).
 //!
 //! A turned element is multiplied by 5 and 1 is added. Each turn therefore leaves other values behind, and a reader
 //! sees which turn wrote a value. The words between elements are random, and nobody may lose them. Turns end at the
@@ -44,31 +39,30 @@ const STRIDE: u32 = 16;
 /// Transposes a matrix in turns of the CPU and the GPU.
 pub struct Indirection;
 
-/// An element takes 2 line accesses in a turn: 0.5 million in all at quick scale, 0.9 million at medium and 4.7 million
-/// at paper scale. The wavefronts of a work-group fill all lanes, since rows are a multiple of 32 and columns of 16: a
-/// work-group's tile has a quarter of both.
+/// An element takes 2 line accesses in a turn, 76,000 in a round with the barriers. The wavefronts of a work-group fill
+/// all lanes, since rows are a multiple of 32 and columns of 16: a work-group's tile has a quarter of both.
 static SIZES: [SizeSpec; 3] = [
     SizeSpec::new(
         "rows",
         "rows of the matrix A, and columns of B",
-        [192, 192, 256],
-        "chosen: tiles larger than a private cache (Spandex, section IV-B1, names no size)",
+        [128, 128, 128],
+        "chosen: tiles of twice a private cache (Spandex, section IV-B1, names no size)",
     )
     .range(32, 1 << 12)
     .multiple_of(32),
     SizeSpec::new(
         "columns",
         "columns of the matrix A, and rows of B",
-        [160, 192, 192],
-        "chosen: tiles larger than a private cache (Spandex, section IV-B1, names no size)",
+        [128, 128, 128],
+        "chosen: tiles of twice a private cache (Spandex, section IV-B1, names no size)",
     )
     .range(16, 1 << 12)
     .multiple_of(16),
     SizeSpec::new(
         "rounds",
         "turns of the CPU, each followed by a turn of the GPU",
-        [4, 6, 24],
-        "chosen: 4.7 million line accesses (Spandex, section IV-B1, names no number)",
+        [4, 8, 64],
+        "chosen: at most 2^19, 2^20 and 2^23 line accesses (Spandex, section IV-B1, names no number)",
     )
     .range(1, 1_000_000),
 ];
@@ -267,9 +261,9 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_has_more_lines_than_a_private_cache() {
+    fn the_tile_of_a_work_group_is_the_smallest_of_twice_a_private_cache() {
         for scale in Scale::ALL {
-            assert!(tiles(scale).all(|tile| tile.elements() > L1_LINES), "{scale}");
+            assert_eq!(tiles(scale).map(|tile| tile.elements()).min(), Some(2 * L1_LINES), "{scale}");
         }
     }
 }

@@ -12,11 +12,8 @@
 //! CPU thread faces the tiles of two work-groups and looks at them by turns, band by band. Two work-groups look at
 //! different columns of the tile of the same CPU thread.
 //!
-//! | scale | tile | iterations |
-//! |---|---|---|
-//! | quick | 64 x 64, 16 KB | 10 |
-//! | medium | 96 x 64, 24 KB | 10 |
-//! | paper | 96 x 64, 24 KB | 60 |
+//! A tile is 64 x 64 at every scale, 16 KB, half of a private cache; iterations are 16 at quick scale, 32 at medium and
+//! 256 at paper scale (`papers/spandex/notes.md`, Inputs).
 //!
 //! CPU threads and work-groups take turns, as in the other microbenchmarks: while one side updates its matrix it reads
 //! the other one, which nobody may write meanwhile. A turn ends at the barrier of `collaborative_barrier.rs`. An
@@ -53,23 +50,22 @@ const VECTOR: u32 = 4;
 pub struct ReuseO;
 
 /// In an iteration the CPU threads make 1032 line accesses per band of a tile, and the work-groups 528 where a line has
-/// 64 bytes: 0.25 million in all at quick scale, 0.4 million at medium and 2.2 million at paper scale. A cache that
-/// owns its tile serves most of them. A tile has at least a band for each of the 8 wavefronts of its work-group, and at
-/// most a band for each of their lanes.
+/// 64 bytes: 23,000 with the barriers. A cache that owns its tile serves most of them. A tile has at least a band for
+/// each of the 8 wavefronts of its work-group, and at most a band for each of their lanes.
 static SIZES: [SizeSpec; 2] = [
     SizeSpec::new(
         "rows",
         "rows of a tile of 64 columns",
-        [64, 96, 96],
-        "chosen: a tile that fits a private cache (Spandex, section IV-B1, names no size)",
+        [64, 64, 64],
+        "chosen: a tile of half a private cache (Spandex, section IV-B1, names no size)",
     )
     .range((WAVES_PER_GROUP * BAND_ROWS) as u64, (WAVES_PER_GROUP * BAND_ROWS) as u64 * LANES as u64)
     .multiple_of(BAND_ROWS as u64),
     SizeSpec::new(
         "iterations",
         "updates of every tile",
-        [10, 10, 60],
-        "chosen: 2.2 million line accesses (Spandex, section IV-B1, names no number)",
+        [16, 32, 256],
+        "chosen: at most 2^19, 2^20 and 2^23 line accesses (Spandex, section IV-B1, names no number)",
     )
     .range(1, 1_000_000),
 ];
@@ -248,6 +244,7 @@ mod tests {
         for scale in Scale::ALL {
             let shape = Shape::of(&ReuseO.sizes_at(scale));
             let (tile_bytes, sparse_bytes) = (shape.tile_elements() * 4, shape.bands * 64);
+            assert_eq!(tile_bytes, 16 * 1024, "{scale}");
             assert!(tile_bytes + sparse_bytes < 32 * 1024, "{scale}");
         }
     }

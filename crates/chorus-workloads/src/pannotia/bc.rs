@@ -26,8 +26,7 @@
 //!
 //! Left out: all sources but the first, and with it the clearing of centralities. In place of a launch per level, as
 //! the GPU version has it, one launch goes through all of them. A work-group has 256 work-items, which go through its
-//! nodes in strips of 32. The work-groups of a compute unit have 8 times the nodes of a CPU thread: its issue slots are
-//! worth 11 times those of a core (32 lanes at 0.7 GHz and one at 2 GHz), but lanes without work lose some.
+//! nodes in strips of 32.
 //!
 //! The original counts in floating point, whose sums depend on their order. Here paths are whole numbers. Where the
 //! paths of a level would not fit a word, all of them lose some bits when they are handed on to it, so that shares keep
@@ -58,8 +57,6 @@ use crate::size::{SizeSpec, Sizes};
 
 const CPU_THREADS: u32 = 8;
 const WAVES_PER_GROUP: u32 = 8;
-/// The nodes of all work-groups together, as a multiple of the nodes of one CPU thread.
-const GROUPS_WEIGHT: u32 = 128;
 const REGISTERS_PER_ITEM: u32 = 16;
 
 /// The distance of a node that was never reached.
@@ -73,12 +70,11 @@ const VECTOR: usize = 4;
 
 pub(crate) struct Bc;
 
-/// Distances, paths, dependencies, centralities and arcs take 3.7 MB at paper scale and 0.9 MB at quick scale. The 32
-/// work-groups of quick scale fit 8 compute units, so that all are resident on every machine.
+/// Distances, paths, dependencies, centralities and arcs take 3.7 MB. The 32 work-groups of quick scale fit 8 compute
+/// units, so that all are resident on every machine.
 static SIZES: [SizeSpec; 3] = [
-    SizeSpec::new("nodes", "nodes of the generated mesh", [88_263 / 4, 88_263 / 2, 88_263], OLESNIK).range(64, 1 << 22),
-    SizeSpec::new("edges", "edges of the generated mesh", [243_088 / 4, 243_088 / 2, 243_088], OLESNIK)
-        .range(63, 1 << 24),
+    SizeSpec::new("nodes", "nodes of the generated mesh", [88_263; 3], OLESNIK).range(64, 1 << 22),
+    SizeSpec::new("edges", "edges of the generated mesh", [243_088; 3], OLESNIK).range(63, 1 << 24),
     SizeSpec::new(
         "work_groups",
         "work-groups, all of them resident at once, a multiple of the 8 CPU threads",
@@ -401,7 +397,7 @@ fn centralities(graph: &Graph, source: u32, work_groups: u32, memory: &mut HostM
     let arithmetic = Arithmetic::of(nodes);
     let mut reference = reference(graph, source, arithmetic);
     let depth = reference.bits.len() as u32 - 3;
-    let parts = VertexParts { nodes, cpu_threads: CPU_THREADS, work_groups, group_weight: GROUPS_WEIGHT / work_groups };
+    let parts = VertexParts { nodes, cpu_threads: CPU_THREADS, work_groups };
     // Nodes behind the last one, which no path reaches, fill up the last vector of a CPU thread.
     reference.distances.resize((nodes as usize).next_multiple_of(VECTOR), UNREACHED);
     let data = Data {

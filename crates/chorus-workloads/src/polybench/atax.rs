@@ -9,8 +9,8 @@
 //! line once, two lines at a time in each row. In between it reads all of tmp. Every wavefront walks through tmp at
 //! its own pace.
 //!
-//! Work-groups have 256 work-items, as in the original. At quick and medium scale they have 32, since a GPU would
-//! otherwise have only one work-group at quick scale.
+//! Work-groups have 256 work-items, as in the original. Smaller scales have as many work-groups, of fewer work-items,
+//! since not every GPU would have one otherwise.
 
 use chorus_kernel::HostMemory;
 
@@ -23,27 +23,18 @@ use crate::size::{SizeSpec, Sizes};
 /// Multiplies a matrix, and then its transpose, by a vector.
 pub struct Atax;
 
-/// A takes 4.3 MB at quick scale and the paper's 128 MB at paper scale. An element takes a quarter of a line access in
-/// the first kernel and a sixteenth in the second: 0.34 million line accesses at quick scale, 11 million at paper
-/// scale. Quick scale has fewer and longer rows, so that the ranges that wavefronts walk along at one time take about
-/// the same share of a directory as at paper scale. An odd number of lines per row spreads the rows over the sets of a
-/// cache. Medium has four times the rows of quick.
+const SOURCE: &str = "REC Table 3 (ATAX): 128 MB, as a square matrix";
+
+/// Table 3's 128 MB are a square matrix, as PolyBench's is. Smaller scales divide its footprint and the machine by one
+/// number (docs/workloads/rec.md). Work-items are rows and columns, so there are fewer by the square root of that number
+/// only, and rows that are walked along at one time take a larger share of a small directory.
 static SIZES: [SizeSpec; 3] = [
-    SizeSpec::new("rows", "rows of the matrix", [512, 2048, 5792], "chosen: 128 MB of matrix, REC Table 3 (ATAX)")
-        .range(16, 1 << 14)
-        .multiple_of(16),
-    SizeSpec::new(
-        "columns",
-        "columns of the matrix",
-        [2096, 2096, 5776],
-        "chosen: 128 MB of matrix, REC Table 3 (ATAX), with an odd number of lines per row",
-    )
-    .range(16, 1 << 14)
-    .multiple_of(16),
+    SizeSpec::new("rows", "rows of the matrix", [720, 1440, 5792], SOURCE).range(16, 1 << 14).multiple_of(16),
+    SizeSpec::new("columns", "columns of the matrix", [720, 1440, 5792], SOURCE).range(16, 1 << 14).multiple_of(16),
     SizeSpec::new(
         "waves_per_group",
         "wavefronts of a work-group",
-        [1, 1, 8],
+        [1, 2, 8],
         "PolyBench/GPU ATAX: 256 work-items per work-group",
     )
     .range(1, 32),

@@ -5,33 +5,24 @@
 //! read one line in each of their rows at a time, and come back to each line until they have passed it. Where there is
 //! a work-item per column, it walks down its column, and a wavefront reads adjacent elements of one row at a time.
 //!
+//! A step is that of the binary that MGPUSim, the REC paper's simulator, runs for ATAX (its
+//! `benchmarks/polybench/atax/kernels.disasm`): every work-item loads one element of the matrix, all of them the same
+//! element of the vector, and when both are there the sum so far is stored. The compiler cannot tell the pointers apart,
+//! so it neither loads several elements at once nor keeps the sum to itself, though it does not load it again.
+//!
 //! Sharing, where buffers are cut into blocks: a GPU reads rows from its own memory, but a column goes through the
 //! memory of all GPUs. Walking down, every GPU reads its columns of every row, and most rows lie elsewhere. All GPUs
 //! read the same vector.
 //!
-//! Left out: sums are written when they are complete. The original names the element in every step, and a compiler
-//! that cannot tell the pointers apart stores it every time, to memory of the same GPU. A work-item reads four
-//! elements of its row at a time, the widest load there is, instead of one. The lines and their order are the same, and
-//! fewer loads find a line in the L1. In the original all work-items read the elements of a line of the vector one by
-//! one, at the same address. Here the elements of a line are read at once.
+//! Left out: the binary waits for the store of a step before it computes the sum of the next.
 //!
 //! A sum begins with the value in the target and takes its terms in ascending order, each rounded before it is added.
 //!
-//! A step waits for its operands before the next one begins, as the loop is written. By rows, four steps wait together,
-//! since their operands come in one load.
-//!
 //! Arithmetic: 4 instructions for the number of the row or column, its test and addresses; for a step a multiply-add, 2
-//! addresses, 2 for the loop, and 1 more with a factor; 2 at the end.
+//! addresses, 2 for the loop, and 1 more with a factor; 2 for an addend.
 
 use chorus_kernel::{Buf, Kernel, LANES, Lanes, Mask, Wave};
 
-/// Elements of a line of 64 bytes.
-const LINE: usize = 16;
-/// Elements of a row that a work-item loads at a time.
-const WIDE: usize = 4;
-const WIDE_U32: u32 = WIDE as u32;
-/// Rows that one load covers, with `WIDE` elements of each.
-const ROWS_PER_LOAD: u32 = (LANES / WIDE) as u32;
 /// Registers that the loops need.
 const REGISTERS_PER_ITEM: u32 = 24;
 
@@ -57,14 +48,12 @@ pub struct MatrixVector {
 impl MatrixVector {
     /// The launch of a work-item per row.
     pub fn by_rows(self, name: &'static str, waves_per_group: u32) -> Kernel {
-        assert_eq!(self.columns as usize % LINE, 0, "steps of {name}");
         let work_groups = self.rows.div_ceil(waves_per_group * LANES as u32);
         Kernel::new(name, work_groups, waves_per_group, move |w| by_rows(w, self)).registers(REGISTERS_PER_ITEM)
     }
 
     /// The launch of a work-item per column, for the transposed matrix.
     pub fn by_columns(self, name: &'static str, waves_per_group: u32) -> Kernel {
-        assert_eq!(self.rows as usize % LINE, 0, "steps of {name}");
         let work_groups = self.columns.div_ceil(waves_per_group * LANES as u32);
         Kernel::new(name, work_groups, waves_per_group, move |w| by_columns(w, self)).registers(REGISTERS_PER_ITEM)
     }
@@ -100,66 +89,44 @@ impl MatrixVector {
     }
 }
 
+/// A work-item per row: in each step, its elements of one column.
 async fn by_rows(w: Wave, product: MatrixVector) {
-    let MatrixVector { rows, columns, matrix, vector, factor, .. } = product;
-    let items = w.global_ids();
-    let inside = items.below(rows);
-    w.alu(4).await;
-    if !inside.any() {
-        return;
-    }
-    let mut sums = w.load_where(inside, product.target, items).await;
-    for first in (0..columns).step_by(LINE) {
-        let values = w.load_where(Mask::first(LINE), vector, w.lane_ids() + first).await;
-        for column in (first..first + LINE as u32).step_by(WIDE) {
-            // Each load holds four elements of eight rows.
-            let elements: [_; WIDE] = std::array::from_fn(|load| {
-                let row = items[0] + load as u32 * ROWS_PER_LOAD;
-                w.load(
-                    matrix,
-                    w.lane_ids().map(|l| (row + l / WIDE_U32).min(rows - 1) * columns + column + l % WIDE_U32),
-                )
-            });
-            let elements = w.join_all(elements).await;
-            w.alu(WIDE_U32 * product.alu_per_step()).await;
-            for (lane, sum) in sums.0.iter_mut().enumerate() {
-                let row = &elements[lane / ROWS_PER_LOAD as usize].0[lane % ROWS_PER_LOAD as usize * WIDE..][..WIDE];
-                let values = &values.0[(column - first) as usize..];
-                row.iter().zip(values).for_each(|(element, value)| *sum += factor * element * value);
-            }
-        }
-    }
-    store(&w, product, inside, items, sums).await;
+    let MatrixVector { rows, columns, .. } = product;
+    let first = w.global_ids() * columns;
+    walk(w, product, rows, columns, |column| first + column).await;
 }
 
+/// A work-item per column: in each step, its elements of one row.
 async fn by_columns(w: Wave, product: MatrixVector) {
-    let MatrixVector { rows, columns, matrix, vector, factor, .. } = product;
+    let MatrixVector { rows, columns, .. } = product;
+    let first = w.global_ids();
+    walk(w, product, columns, rows, |row| first + row * columns).await;
+}
+
+/// Adds up the products of `steps` elements for each of `sums` work-items. `places` says where their elements of a step
+/// lie in the matrix.
+async fn walk(w: Wave, product: MatrixVector, sums: u32, steps: u32, places: impl Fn(u32) -> Lanes<u32>) {
     let items = w.global_ids();
-    let inside = items.below(columns);
+    let inside = items.below(sums);
     w.alu(4).await;
     if !inside.any() {
         return;
     }
     let mut sums = w.load_where(inside, product.target, items).await;
-    for first in (0..rows).step_by(LINE) {
-        let values = w.load_where(Mask::first(LINE), vector, w.lane_ids() + first).await;
-        for (row, value) in (first..).zip(&values.0[..LINE]) {
-            let elements = w.load_where(inside, matrix, items + row * columns).await;
-            w.alu(product.alu_per_step()).await;
-            for (sum, element) in sums.0.iter_mut().zip(&elements.0) {
-                *sum += factor * element * value;
-            }
+    for step in 0..steps {
+        let value = w.load_where(Mask::lane(0), product.vector, Lanes::splat(step));
+        let (value, elements) = w.join(value, w.load_where(inside, product.matrix, places(step))).await;
+        w.alu(product.alu_per_step()).await;
+        for (sum, element) in sums.0.iter_mut().zip(&elements.0) {
+            *sum += product.factor * element * value[0];
         }
+        w.store_where(inside, product.target, items, sums);
     }
-    store(&w, product, inside, items, sums).await;
-}
-
-async fn store(w: &Wave, product: MatrixVector, inside: Mask, items: Lanes<u32>, mut sums: Lanes<f32>) {
     if let Some(addend) = product.addend {
         sums = sums + w.load_where(inside, addend, items).await;
+        w.alu(2).await;
+        w.store_where(inside, product.target, items, sums);
     }
-    w.alu(2).await;
-    w.store_where(inside, product.target, items, sums);
 }
 
 #[cfg(test)]

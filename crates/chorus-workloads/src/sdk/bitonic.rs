@@ -33,14 +33,14 @@ const KEYS_PER_GROUP: u32 = 2 * WAVES_PER_GROUP * LANES as u32;
 /// Sorts keys by the last stages of a bitonic sort.
 pub struct Bitonic;
 
-/// Keys take 1 MB at quick, 4 MB at medium and 32 MB at paper scale. A pass takes an eighth of a line access per key,
-/// and a quarter where pairs are less than 16 apart. The 8 passes of quick scale take 0.26 million line accesses, those
-/// of medium scale 1.0 million, and the 23 passes of paper scale 28 million.
+/// Keys take 0.5 MB at quick, 2 MB at medium and 32 MB at paper scale. A pass takes an eighth of a line access per key,
+/// and a quarter where pairs are less than 16 apart. The 8 passes of quick scale take 0.13 million line accesses, those
+/// of medium scale 0.5 million, and the 23 passes of paper scale 28 million.
 static SIZES: [SizeSpec; 3] = [
     SizeSpec::new(
         "keys",
         "keys, a power of two",
-        [1 << 18, 1 << 20, 1 << 23],
+        [1 << 17, 1 << 19, 1 << 23],
         "chosen: 32 MB in 28 million line accesses; no paper names a size",
     )
     .range(KEYS_PER_GROUP as u64, 1 << 28)
@@ -55,7 +55,7 @@ static SIZES: [SizeSpec; 3] = [
     SizeSpec::new(
         "min_distance",
         "smallest distance of two keys that a pass compares",
-        [1024, 4096, 1],
+        [512, 2048, 1],
         "AMD APP SDK 3.0 BitonicSort: all passes",
     )
     .range(1, 1 << 27),

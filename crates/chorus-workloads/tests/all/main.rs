@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `golden.rs` | are statistics what they were? |
 //! | `annotations.rs` | do kernels touch what they declare and nothing else? |
+//! | `proportions.rs` | are inputs in proportion to machines, and as large as papers say? |
 //! | `roll_over.rs` | are results right when counters roll over again and again? |
 //! | `several_gpus.rs` | are results right on every shape of machine? |
 //! | `variants.rs` | are results right under the variants of protocols and machines? |
@@ -15,6 +16,7 @@
 mod annotations;
 mod golden;
 mod golden_record;
+mod proportions;
 mod roll_over;
 mod run;
 mod several_gpus;

@@ -14,7 +14,7 @@ fn run(system: &str, set: &[&str], protocol: &str, parameters: &[(&str, u64)], w
 
 #[test]
 fn results_are_right_whichever_caches_keep_lines_of_other_gpus() {
-    let cycles = [0, 1, 2].map(|value| run("rec", &[], "dir", &[("remote_caching", value)], "fir"));
+    let cycles = [0, 1, 2].map(|value| run("rec", &[], "dir", &[("remote_caching", value)], "j2d"));
     assert!(cycles[0] > cycles[1] && cycles[1] > cycles[2], "{cycles:?}");
 }
 
@@ -38,11 +38,13 @@ fn results_are_right_with_directories_of_ranges_below_a_hierarchy() {
 
 #[test]
 fn results_are_right_under_the_variants_of_the_cpelide_paper() {
-    let kept = ("remote_reads", 1);
+    let (kept, passed_on) = (("remote_reads", 1), ("remote_at_home", 0));
     for workload in ["hotspot3d", "color", "rnn-gru-small"] {
         run("cpelide", &[], "viper-chiplet", &[("boundaries", 0)], workload);
         run("cpelide", &[], "viper-chiplet", &[kept], workload);
+        run("cpelide", &[], "viper-chiplet", &[passed_on], workload);
         run("cpelide", &[], "cpelide", &[kept], workload);
+        run("cpelide", &[], "cpelide", &[kept, passed_on], workload);
         run("cpelide", &[], "cpelide-range", &[kept], workload);
         run("cpelide", &[], "nhcc-wb", &[("elide", 1)], workload);
     }

@@ -11,7 +11,7 @@
 //! writes, as software declares. A line whose owned words are written back waits until each of them is taken, by the
 //! LLC or by a forwarded request. Until then nothing of the line can be accessed.
 
-use crate::access::{CoreOp, CoreRequest, LoadRequest, Order};
+use crate::access::{AtomicOp, CoreOp, CoreRequest, LoadRequest, Order};
 use crate::address::{AgentId, LineAddr, Topology};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
@@ -22,7 +22,7 @@ use crate::protocols::denovo::faults::L1Fault;
 pub use crate::protocols::denovo::l1_states::VOCABULARY;
 use crate::protocols::denovo::l1_states::{Event, State};
 use crate::protocols::denovo::predictor::Predictor;
-use crate::protocols::denovo::words::{Pending, Words};
+use crate::protocols::denovo::words::{Pending, Words, pairs_of, whole_pairs};
 use crate::protocols::spandex::fences::Fences;
 use crate::protocols::spandex::llc::line::words_of;
 use crate::protocols::spandex::messages::{REQ_O, REQ_O_DATA, REQ_V, REQ_WB, REQ_WT, local, update};
@@ -262,7 +262,7 @@ impl<const W: usize> DeNovoL1<W> {
 
     /// Performs an access on some words. Their old values are put into `values`.
     fn perform(&mut self, slot: Slot, request: &CoreRequest<W>, words: u32, values: &mut LineData<W>) {
-        let mask = ByteMask::of_words(words);
+        let mask = ByteMask::of_words(words) & request.mask;
         match request.op {
             CoreOp::Load => values.merge(mask, self.lines.data(slot)),
             CoreOp::Store => self.lines.data_mut(slot).merge(mask, &request.data),
@@ -289,7 +289,7 @@ impl<const W: usize> DeNovoL1<W> {
             let is_weak = request.order == Order::Weak;
             let served = match request.op {
                 CoreOp::Load if is_weak => self.load(register, slot, &request, out),
-                CoreOp::Store if is_weak => self.store(register, slot, &request, out),
+                CoreOp::Store if request.is_plain_store() => self.store(register, slot, &request, out),
                 CoreOp::Load
                 | CoreOp::Store
                 | CoreOp::Atomic(_)
@@ -375,13 +375,17 @@ impl<const W: usize> DeNovoL1<W> {
         true
     }
 
-    /// Performs an atomic or another access with an order.
+    /// Performs an atomic or another access with an order, or a store to parts of words. An operation on pairs of words
+    /// needs both words of a pair at once. A pair of which only one word is here goes to the shared cache. Otherwise two
+    /// caches that have a word each could take the other's in turn for ever.
     fn order(&mut self, register: Register, slot: Slot, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
         let asked = words_of(request.mask);
+        let on_pairs = matches!(request.op, CoreOp::Atomic(AtomicOp::Pair(_)));
         let words = *self.lines.meta(slot);
         let usable = if self.faulty(L1Fault::ValidAtomic) { words.owned | words.valid } else { words.owned };
         let Pending { done, mut data, .. } = *self.mshrs.payload(register);
-        let performed = asked & usable & !done;
+        let here = asked & usable & !done;
+        let performed = if on_pairs { whole_pairs(here) } else { here };
         self.perform(slot, request, performed, &mut data);
         self.note_use(slot, performed);
         let pending = self.mshrs.payload_mut(register);
@@ -392,23 +396,27 @@ impl<const W: usize> DeNovoL1<W> {
             self.acknowledged(request.wave, out);
             return true;
         }
-        let missing = asked & !pending.done & !pending.unsettled();
+        let settled = asked & !pending.done & !pending.unsettled();
+        let missing = if on_pairs { whole_pairs(settled) } else { settled };
         if missing == 0 {
             return false;
         }
         pending.skip(missing);
         self.lines.meta_mut(slot).valid &= !missing;
-        match self.atomics {
-            Atomics::Here => {
-                pending.fetching |= missing;
-                let CoreRequest { txn, wave, .. } = *request;
-                out.send(Message { txn, wave, ..self.ask(REQ_O_DATA, request.line, missing) });
-            }
-            Atomics::AtLlc => {
-                pending.through |= missing;
-                let unit = self.topology.upstream(self.me, request.line);
-                out.send(Message { mask: ByteMask::of_words(missing), ..update(request, self.me, unit) });
-            }
+        let halves = pairs_of(missing & usable);
+        let (fetched, updated) = match self.atomics {
+            Atomics::Here => (missing & !halves, halves),
+            Atomics::AtLlc => (0, missing),
+        };
+        pending.fetching |= fetched;
+        pending.through |= updated;
+        if fetched != 0 {
+            let CoreRequest { txn, wave, .. } = *request;
+            out.send(Message { txn, wave, ..self.ask(REQ_O_DATA, request.line, fetched) });
+        }
+        if updated != 0 {
+            let (unit, mask) = (self.topology.upstream(self.me, request.line), ByteMask::of_words(updated));
+            out.send(Message { mask: mask & request.mask, ..update(request, self.me, unit) });
         }
         false
     }

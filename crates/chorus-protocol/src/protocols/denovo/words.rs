@@ -103,3 +103,16 @@ impl<const W: usize> Pending<W> {
         }
     }
 }
+
+/// The first words of all pairs.
+const FIRST: u32 = u32::MAX / 3;
+
+/// The words whose neighbour in their pair is among them, too.
+pub(super) fn whole_pairs(words: u32) -> u32 {
+    (words & words >> 1 & FIRST) * 3
+}
+
+/// The words of pairs that have any word among these.
+pub(super) fn pairs_of(words: u32) -> u32 {
+    ((words | words >> 1) & FIRST) * 3
+}

@@ -191,7 +191,7 @@ impl<const W: usize> GpuCoherenceL1<W> {
             let is_weak = request.order == Order::Weak;
             let served = match request.op {
                 CoreOp::Load if is_weak => self.load(register, &request, out),
-                CoreOp::Store if is_weak => self.store(register, &request, out),
+                CoreOp::Store if request.is_plain_store() => self.store(register, &request, out),
                 CoreOp::Load | CoreOp::Store | CoreOp::Atomic(_) => self.order(register, &request, out),
                 CoreOp::Fence | CoreOp::KernelBegin | CoreOp::KernelEnd => true,
             };

@@ -86,6 +86,7 @@ mod tests {
             directory: DirectoryShape::SMALLEST,
             page_lines: 1,
             waves: 1,
+            buffer_wave: None,
             fences: true,
             read_only: ReadOnlyLines::NONE,
             parameters,

@@ -32,6 +32,7 @@ impl Bank {
             directory: DirectoryShape::SMALLEST,
             page_lines: 1,
             waves: 1,
+            buffer_wave: None,
             fences: true,
             read_only: ReadOnlyLines::NONE,
             parameters,

@@ -2,7 +2,7 @@
 
 use crate::protocols::scoped::messages::{NETWORKS, SOFTWARE_NETWORKS, SOFTWARE_TABLE, TABLE};
 use crate::protocols::scoped::parameters::{
-    ACQUIRE_PARAMETERS, DIRECTORY_PARAMETERS, RANGE_PARAMETERS, REMOTE_READ_PARAMETERS,
+    ACQUIRE_PARAMETERS, DIRECTORY_PARAMETERS, FORWARDING_PARAMETERS, RANGE_PARAMETERS,
 };
 use crate::protocols::scoped::tallies::{COMMAND_TALLIES, TALLIES};
 use crate::registry::{Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Reach, Values};
@@ -51,7 +51,7 @@ pub const WITH_ACQUIRES: Declaration = Declaration {
 pub const WITH_COMMANDS: Declaration = Declaration {
     virtual_networks: SOFTWARE_NETWORKS,
     messages: &SOFTWARE_TABLE,
-    parameters: &REMOTE_READ_PARAMETERS,
+    parameters: &FORWARDING_PARAMETERS,
     tallies: &COMMAND_TALLIES,
     ..SCOPED
 };

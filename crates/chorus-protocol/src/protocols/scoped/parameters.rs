@@ -62,7 +62,7 @@ pub const ACQUIRE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
 }];
 
 /// The parameters of the CPElide paper's baseline.
-pub const BOUNDARY_PARAMETERS: [ParameterSpec; 2] = [
+pub const BOUNDARY_PARAMETERS: [ParameterSpec; 3] = [
     ParameterSpec {
         key: "boundaries",
         meaning: "what L2s do between kernels: 0 nothing, 1 write back at the end of each and empty at the beginning",
@@ -72,19 +72,31 @@ pub const BOUNDARY_PARAMETERS: [ParameterSpec; 2] = [
         max: 1,
         explored: &[1],
     },
-    REMOTE_READ_PARAMETERS[0],
+    FORWARDING_PARAMETERS[0],
+    FORWARDING_PARAMETERS[1],
 ];
 
-/// The parameter of the protocols of the CPElide paper.
-pub const REMOTE_READ_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {
-    key: "remote_reads",
-    meaning: "whether an L2 keeps the lines of other chiplets' memory that it reads: 0 no, 1 until the next acquire",
-    source: "0: CPElide section IV-C, remote requests are forwarded to the home; 1: sections III-B and III-C, where L2s hold what others write",
-    default: 0,
-    min: 0,
-    max: 1,
-    explored: &[1, 0],
-}];
+/// The parameters of the protocols of the CPElide paper.
+pub const FORWARDING_PARAMETERS: [ParameterSpec; 2] = [
+    ParameterSpec {
+        key: "remote_reads",
+        meaning: "whether an L2 keeps the lines of other chiplets' memory that it reads: 0 no, 1 until the next acquire",
+        source: "0: CPElide section IV-C, remote requests are forwarded to the home; 1: sections III-B and III-C, where L2s hold what others write",
+        default: 0,
+        min: 0,
+        max: 1,
+        explored: &[1, 0],
+    },
+    ParameterSpec {
+        key: "remote_at_home",
+        meaning: "whether the lines of other chiplets' requests take a place in the L2 of their home: 0 no, and their stores go on to memory, 1 yes",
+        source: "1: CPElide Table I, the latency of a hit in another chiplet's L2; 0: section V-B, HMG keeps remote accesses at their home, which takes room from the home's own, and Baseline does not",
+        default: 1,
+        min: 0,
+        max: 1,
+        explored: &[1],
+    },
+];
 
 /// The parameter of NHCC with write-back L2s.
 pub const ELIDE_PARAMETERS: [ParameterSpec; 1] = [ParameterSpec {

@@ -188,6 +188,26 @@ impl Allocation {
     }
 }
 
+/// The requests whose lines take a place in the bank that is their home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PlacesAtHome {
+    /// Those of all modules.
+    AllModules,
+    /// Those of the home's own module. Others find the copies that are there. What they store goes on to memory.
+    OwnModule,
+}
+
+impl PlacesAtHome {
+    /// Whether a request takes a place at its home; `is_local` says whether it comes from the home's module.
+    #[inline]
+    pub fn takes(self, is_local: bool) -> bool {
+        match self {
+            PlacesAtHome::AllModules => true,
+            PlacesAtHome::OwnModule => is_local,
+        }
+    }
+}
+
 /// The place to which a release hands dirty lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Release {
@@ -230,6 +250,8 @@ pub struct L2Policy {
     pub write_back: WriteBack,
     /// The other stores that take a place in a bank.
     pub allocation: Allocation,
+    /// The requests whose lines take a place at their home.
+    pub places_at_home: PlacesAtHome,
     /// The place to which a release hands dirty lines.
     pub release: Release,
     /// Who decides what stays at the end of a kernel.
@@ -275,6 +297,7 @@ pub const PLAIN: L2Policy = L2Policy {
     cached: Cached::Everything,
     write_back: WriteBack::Never,
     allocation: Allocation::WholeLinesAtHome,
+    places_at_home: PlacesAtHome::AllModules,
     release: Release::ToHomes,
     kernel_end: KernelEnd::Releases,
     fault: None,

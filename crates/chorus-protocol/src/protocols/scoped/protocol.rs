@@ -7,7 +7,9 @@ use crate::parameter::Parameters;
 use crate::protocols::scoped::faults::L1Fault;
 use crate::protocols::scoped::l1::{Acquire, L1Policy, ScopedL1};
 use crate::protocols::scoped::l2::ScopedL2;
-use crate::protocols::scoped::policy::{Cached, Coherence, KernelEnd, L2Policy, Policy, Spared, Tracking, WriteBack};
+use crate::protocols::scoped::policy::{
+    Cached, Coherence, KernelEnd, L2Policy, PlacesAtHome, Policy, Spared, Tracking, WriteBack,
+};
 use crate::protocols::scoped::seeds::ScopedSeed;
 use crate::registry::{Build, BuildConfig, Commands, Declaration, Protocol};
 use crate::seed::seeded_by_level;
@@ -40,10 +42,6 @@ impl Protocol for ScopedProtocol {
 
     fn keeps_remote(&self, parameters: &Parameters) -> bool {
         self.l2_policy(parameters).cached != Cached::ThisModule
-    }
-
-    fn writes_through(&self, parameters: &Parameters) -> bool {
-        self.l2_policy(parameters).write_back == WriteBack::Never
     }
 }
 
@@ -96,6 +94,10 @@ impl ScopedProtocol {
                 (Some(0 | 1), _) => Cached::ThisGpu,
                 (_, Some(0)) => Cached::ThisModule,
                 (None | Some(2..), None | Some(1..)) => policy.cached,
+            },
+            places_at_home: match parameters.find("remote_at_home") {
+                Some(0) => PlacesAtHome::OwnModule,
+                None | Some(1..) => policy.places_at_home,
             },
             kernel_end: match self.commands(parameters) {
                 Commands::None => KernelEnd::Releases,

@@ -46,7 +46,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     #[inline(always)]
     pub(super) fn miss(&mut self, load: &Request<'_, W>, out: &mut Outbox<W>) -> Taken {
         let line = load.line();
-        let place = if !self.policy.cached.keeps(line, &self.route) {
+        let place = if !self.policy.cached.keeps(line, &self.route) || !self.may_take_place(load) {
             None
         } else if self.registers_taken(load.station) {
             self.wait_or_pass_on(load)?
@@ -59,6 +59,11 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         self.note_load(load, false, out)?;
         self.fetch(place, load, out);
         Ok(())
+    }
+
+    /// Whether the line of a request may take a place here, as far as that depends on who asks.
+    pub(super) fn may_take_place(&self, request: &Request<'_, W>) -> bool {
+        self.policy.places_at_home.takes(self.route.is_local(request.message.src))
     }
 
     /// Fetches a line whose copy is of no use to a load. The place of the copy may be where the line will be kept.

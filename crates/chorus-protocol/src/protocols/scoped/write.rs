@@ -25,7 +25,8 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         let Request { message, station } = *store;
         let keeps = self.policy.cached.keeps(message.line, &self.route) || self.faulty(L2Fault::RemoteStoresStay);
         let is_whole = message.mask == ByteMask::full::<W>();
-        keeps && (self.stays(station, message.scope) || self.policy.allocation.takes_place(station, is_whole))
+        let takes_place = self.policy.allocation.takes_place(station, is_whole);
+        keeps && self.may_take_place(store) && (self.stays(station, message.scope) || takes_place)
     }
 
     /// Writes to a copy, and hands the bytes on unless they stay here.
@@ -63,7 +64,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     #[inline(always)]
     fn store_at(&mut self, slot: Slot, store: &Request<'_, W>, out: &mut Outbox<W>) {
         let Request { message, station } = *store;
-        let stays = self.stays(station, message.scope);
+        let stays = self.stays(station, message.scope) && self.may_take_place(store);
         if !self.faulty(L2Fault::StaleStoreHit) {
             self.lines.data_mut(slot).merge(message.mask, &message.data);
             self.lines.meta_mut(slot).valid.0 |= message.mask.0;

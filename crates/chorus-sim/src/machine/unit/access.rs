@@ -9,7 +9,7 @@ use chorus_protocol::registry::Values;
 
 use super::super::context::{Context, Env, Handled, News};
 use super::super::plan::NEVER;
-use super::{Unit, lineless_request};
+use super::{Unit, lanes, lineless_request};
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::compute_unit::Stalled;
 use crate::sharing::Sharing;
@@ -76,13 +76,19 @@ impl<const W: usize> Unit<W> {
         let running = self.waves[usize::from(access.wave)].as_ref().expect("an access belongs to a wavefront");
         let mut state = running.task.state().borrow_mut();
         let op = state.memory_op_mut(access.slot);
-        let mask =
-            if access.whole_line { ByteMask::full::<W>() } else { ByteMask::of_words(words_of::<W>(op, access.lanes)) };
+        let is_plain = op.is_plain();
+        let mask = match access.whole_line {
+            true => ByteMask::full::<W>(),
+            false if is_plain => ByteMask::of_words(words_of::<W>(op, access.lanes)),
+            false => lanes::read::<W>(op, &access),
+        };
         let load = LoadRequest { line, mask, order: op.order, scope: op.scope };
         ctx.tell_time(env.plan, self.now);
         let Some(data) = self.controller.load_hit(&load, ctx.outbox.now) else { return false };
         if access.whole_line {
             op.data[..W].copy_from_slice(&data.0);
+        } else if !is_plain {
+            lanes::distribute(op, &access, data);
         } else {
             let mut rest = access.lanes;
             while rest != 0 {
@@ -275,6 +281,15 @@ impl<const W: usize> Unit<W> {
             if carries_data {
                 head.data.0.copy_from_slice(&op.data[..W]);
             }
+            return true;
+        }
+        if !op.is_plain() || access.is_combined {
+            let lane = access.lanes.trailing_zeros() as usize;
+            head.op = op.atomic_of(lane).map_or(head.op, CoreOp::Atomic);
+            head.mask = match carries_data {
+                true => lanes::collect(op, &access, &mut head.data),
+                false => lanes::read::<W>(op, &access),
+            };
             return true;
         }
         let mut words = 0;

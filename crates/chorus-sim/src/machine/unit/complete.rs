@@ -6,7 +6,7 @@ use chorus_protocol::registry::Values;
 
 use super::super::context::{Context, Env};
 use super::super::plan::NEVER;
-use super::Unit;
+use super::{Unit, lanes};
 use crate::clock::Ticks;
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::stats::Counter;
@@ -15,7 +15,8 @@ impl<const W: usize> Unit<W> {
     /// Puts the values of a completed load or atomic where its instruction expects them.
     #[inline]
     pub(super) fn record_values(&mut self, id: u32, completion: &Completion<W>, ctx: &mut Context<W>, env: &Env<'_>) {
-        let &LineAccess { kind, wave, slot, lanes, whole_line, .. } = self.accesses.get(id);
+        let access = self.accesses.get(id);
+        let &LineAccess { kind, wave, slot, lanes, whole_line, .. } = access;
         if !matches!(kind, AccessKind::Load | AccessKind::Atomic) {
             return;
         }
@@ -26,6 +27,20 @@ impl<const W: usize> Unit<W> {
             MemoryOpKind::Atomic(atomic) => Some(atomic),
             MemoryOpKind::Load | MemoryOpKind::Store => None,
         };
+        if !op.is_plain() || access.is_combined {
+            let changed = match (env.plan.values, atomic) {
+                (Values::Functional, _) => lanes::perform_in_memory::<W>(env.memory, op, access),
+                (Values::Carried, Some(_)) => lanes::distribute_old(op, access, &completion.data),
+                (Values::Carried, None) => {
+                    lanes::distribute(op, access, &completion.data);
+                    false
+                }
+            };
+            if changed {
+                ctx.progress = ctx.progress.max(self.now);
+            }
+            return;
+        }
         if env.plan.values == Values::Functional {
             if perform_in_memory(env.memory, op, lanes, atomic) {
                 ctx.progress = ctx.progress.max(self.now);

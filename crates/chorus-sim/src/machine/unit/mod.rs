@@ -2,12 +2,13 @@
 //!
 //! Everything between an instruction and the network is here. [`issue`] issues instructions, [`access`] hands line
 //! accesses to the private cache, [`complete`] brings values back to wavefronts, and [`store_buffering`] holds stores
-//! before the cache. [`receive`] takes messages and orders of the host, and [`groups`] starts and ends wavefronts.
+//! before the cache. [`lanes`] is for instructions that touch more or less than a word per lane, [`receive`] takes messages and orders of the host, and [`groups`] starts and ends wavefronts.
 
 mod access;
 mod complete;
 mod groups;
 mod issue;
+mod lanes;
 mod receive;
 mod store_buffering;
 
@@ -157,7 +158,7 @@ impl<const W: usize> Unit<W> {
             spare_states: SpareStates::default(),
             groups: Slab::default(),
             slots: IssueSlots::new(config.core.scheduler, clock),
-            accesses: AccessQueue::default(),
+            accesses: AccessQueue::new(config.core.combines_atomic_lanes()),
             bank_free: vec![0; config.l1.banks as usize],
             stalled: None,
             waiting_for_queue: 0,

@@ -8,7 +8,7 @@ use chorus_protocol::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use chorus_protocol::address::LineAddr;
 
 use super::super::context::{Context, Env};
-use super::{Unit, lineless_request};
+use super::{Unit, lanes, lineless_request};
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::store_buffer::Step;
 
@@ -103,6 +103,9 @@ impl<const W: usize> Unit<W> {
         let running = self.waves[usize::from(access.wave)].as_ref().expect("an access belongs to a wavefront");
         let mut state = running.task.state().borrow_mut();
         let op = state.memory_op_mut(access.slot);
+        if !op.is_plain() {
+            return lanes::distribute(op, access, &entry.data);
+        }
         let mut rest = access.lanes;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;

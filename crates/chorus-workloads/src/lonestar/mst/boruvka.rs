@@ -1,22 +1,27 @@
 //! The kernels of Borůvka's algorithm, and the data that they share.
 //!
-//! Sharing: the component of a node is read by all its neighbours' work-items and changes nearly every round. A
-//! component points to the component that it is hooked to. The work-items of all its nodes, on any GPU, follow this
-//! pointer and shorten it with plain stores. Components that live lie between components that were joined, so that
-//! lines of these arrays are written by many work-groups at once, each its own words. The fewer components there are,
-//! the more work-items update the minimum of one. Nodes and arcs are read by their owners.
+//! Components are those of the original's `ComponentSpace`: one word per node, which is its boss, or another node on
+//! the way there; a boss points to itself. Whoever looks for the boss of a node follows these words, and then stores
+//! the boss in the node's word, even if it has stood there before. Every work-item does so for its node and for the
+//! neighbours that it considers.
+//!
+//! Sharing: the word of a node is thus written again and again by work-items of all its neighbours, mostly with what it
+//! held before. Components that live lie between components that were joined, so that lines are written by many
+//! work-groups at once, each its own words. The fewer components there are, the more work-items update the minimum of
+//! one. Arcs are read by the owners of their nodes.
 //!
 //! Scopes: minima are updated within a launch. So each GPU keeps minima of its own for all components, with atomics of
 //! scope `.gpu`, and reads them with loads of that scope first, to leave out updates that would change nothing. Every
-//! GPU's minima are read by all others in later launches. The edges that a GPU has joined are counted without atomics:
-//! work-groups publish their counts behind a fence of scope `.gpu` and take a ticket, and the one with the last ticket
-//! adds up all counts. A pointer that another work-item shortens may be read before or after: either leads to the same
-//! root.
+//! GPU's minima are read by all others in later launches. The node that a component chooses is claimed by an atomic of
+//! scope `.gpu`, and so is its boss when it is hooked; only one work-item writes either. The edges that a GPU has
+//! joined are counted without atomics: work-groups publish their counts behind a fence of scope `.gpu` and take a
+//! ticket, and the one with the last ticket adds up all counts. No boss changes in the launches that look for bosses of
+//! neighbours, so whatever word of a way is read, old or new, it leads to the same boss.
 //!
-//! Arithmetic: 5 instructions for the node's number, its test against the end and addresses; per arc 9: the loop's test
-//! and branch, four addresses, the test of the components and two to compare edges; 2 for a minimum of several GPUs for
-//! each; 3 for a minimum that is updated: address, test, branch; per step along pointers 4; 12 to hook a component; 20
-//! to add up two numbers within a wavefront.
+//! Arithmetic: 5 instructions for the node's number, its test against the end and addresses; per arc 7: the loop's test
+//! and branch, three addresses, the test of the weight and that of the components; 2 for a minimum of several GPUs for
+//! each; 3 for a minimum that is updated: address, test, branch; per step towards a boss 3 and 1 to store it; 8 to
+//! decide about a component; 20 to add up two numbers within a wavefront.
 
 use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Wave};
 use chorus_protocol::access::{AtomicOp, Scope};
@@ -39,23 +44,23 @@ pub(super) struct Forest {
     nodes: u32,
     first_arcs: Buf<u32>,
     degrees: Buf<u32>,
-    /// The end of each arc, its weight, and the number of its edge.
+    /// The end of each arc, and its weight: the rank of its edge.
     targets: Buf<u32>,
+    ranks: Buf<u32>,
+    /// The weight of each edge, by its rank.
     weights: Buf<u32>,
-    edges: Buf<u32>,
-    /// The two nodes of each edge.
-    ends: [Buf<u32>; 2],
-    /// The component of each node: the number of its root.
+    /// The boss of each node, or a node on the way there.
     pub components: Buf<u32>,
-    /// The component that a component is hooked to: itself for roots.
-    hooks: Buf<u32>,
-    /// The weight and the number of each node's lightest leaving edge.
-    node_weights: Buf<u32>,
-    node_edges: Buf<u32>,
-    /// The weight and the number of each component's lightest leaving edge, as far as a GPU knows.
+    /// The rank of each node's lightest leaving edge, and the component at its other end.
+    node_ranks: Buf<u32>,
+    partners: Buf<u32>,
+    /// The rank of each component's lightest leaving edge, as far as a GPU knows.
     lightest: [Buf<u32>; GPUS_MAX],
-    chosen: [Buf<u32>; GPUS_MAX],
-    /// 1 for the edges of the tree.
+    /// The node of each component that has this edge.
+    chosen: Buf<u32>,
+    /// 1 for the nodes whose edge joins their component to another in this round.
+    joins: Buf<u32>,
+    /// 1 for the edges of the tree, by rank.
     pub tree: Buf<u32>,
     /// The edges that each work-group has joined in this round, and their weight.
     published: Buf<u32>,
@@ -65,13 +70,11 @@ pub(super) struct Forest {
 }
 
 impl Forest {
-    /// Lays the graph of these edges out in memory.
+    /// Lays the graph of these edges, the lightest first, out in memory.
     pub fn new(nodes: u32, edges: &[Edge], memory: &mut HostMemory) -> Forest {
-        let numbered: Vec<Edge> = (0..).zip(edges).map(|(weight, edge)| Edge { weight, ..*edge }).collect();
-        let graph = Graph::from_edges(nodes, &numbered, true);
-        let numbers = graph.weights().unwrap_or_default();
-        let weights: Vec<u32> = numbers.iter().map(|&number| edges[number as usize].weight).collect();
-        let (from, to): (Vec<u32>, Vec<u32>) = edges.iter().map(|edge| (edge.from, edge.to)).unzip();
+        let ranked: Vec<Edge> = (0..).zip(edges).map(|(weight, edge)| Edge { weight, ..*edge }).collect();
+        let graph = Graph::from_edges(nodes, &ranked, true);
+        let weights: Vec<u32> = edges.iter().map(|edge| edge.weight).collect();
         let degrees: Vec<u32> = graph.offsets().windows(2).map(|pair| pair[1] - pair[0]).collect();
         let count = degrees.len();
         // GPUs without a work-group never reset their minima.
@@ -81,15 +84,14 @@ impl Forest {
             first_arcs: memory.alloc_from(&graph.offsets()[..count]),
             degrees: memory.alloc_from(&degrees),
             targets: memory.alloc_from(graph.targets()),
+            ranks: memory.alloc_from(graph.weights().unwrap_or_default()),
             weights: memory.alloc_from(&weights),
-            edges: memory.alloc_from(numbers),
-            ends: [memory.alloc_from(&from), memory.alloc_from(&to)],
             components: memory.alloc(count),
-            hooks: memory.alloc(count),
-            node_weights: memory.alloc(count),
-            node_edges: memory.alloc(count),
+            node_ranks: memory.alloc(count),
+            partners: memory.alloc(count),
             lightest: [(); GPUS_MAX].map(|()| memory.alloc_from(&none)),
-            chosen: [(); GPUS_MAX].map(|()| memory.alloc_from(&none)),
+            chosen: memory.alloc(count),
+            joins: memory.alloc(count),
             tree: memory.alloc(edges.len()),
             published: memory.alloc(2 * Forest::work_groups(nodes) as usize),
             tickets: [(); GPUS_MAX].map(|()| memory.alloc(1)),
@@ -114,9 +116,9 @@ impl Forest {
         self.sized(match kernel {
             0 => Kernel::new("reset", groups, waves, move |w| reset(w, self)),
             1 => Kernel::new("find minimum", groups, waves, move |w| find_minimum(w, self)),
-            2 => Kernel::new("find edge", groups, waves, move |w| find_edge(w, self)),
-            3 => Kernel::new("merge", groups, waves, move |w| merge(w, self)).lds(waves * 8),
-            _ => Kernel::new("find root", groups, waves, move |w| find_root(w, self)),
+            2 => Kernel::new("find node", groups, waves, move |w| find_node(w, self)),
+            3 => Kernel::new("decide", groups, waves, move |w| decide(w, self)),
+            _ => Kernel::new("merge", groups, waves, move |w| merge(w, self)).lds(waves * 8),
         })
     }
 
@@ -136,11 +138,16 @@ async fn initialize(w: Wave, forest: Forest) {
     let (nodes, inside) = forest.nodes_of(&w);
     w.alu(5).await;
     w.store_where(inside, forest.components, nodes, nodes);
-    w.store_where(inside, forest.hooks, nodes, nodes);
 }
 
-/// Resets the minima of a GPU, of which each of its wavefronts takes a share.
+/// Resets what nodes and components found in the last round. Each wavefront takes a share of its GPU's minima.
 async fn reset(w: Wave, forest: Forest) {
+    let (nodes, inside) = forest.nodes_of(&w);
+    w.alu(5).await;
+    w.store_where(inside, forest.node_ranks, nodes, NONE.into());
+    w.store_where(inside, forest.partners, nodes, nodes);
+    w.store_where(inside, forest.chosen, nodes, NONE.into());
+    w.store_where(inside, forest.joins, nodes, 0.into());
     let groups = w.work_groups_of_gpu();
     let wave = (w.work_group() - groups.start) * WAVES_PER_GROUP + w.id().wave;
     let stride = (groups.end - groups.start) * WAVES_PER_GROUP * LANES as u32;
@@ -150,54 +157,67 @@ async fn reset(w: Wave, forest: Forest) {
         let inside = components.below(forest.nodes);
         w.alu(5).await;
         w.store_where(inside, forest.lightest[gpu], components, NONE.into());
-        w.store_where(inside, forest.chosen[gpu], components, NONE.into());
     }
 }
 
-/// Finds every node's lightest leaving edge, and the least weight of its component.
+/// Finds the bosses of some nodes, and stores them in the nodes' words.
+async fn find(w: &Wave, forest: Forest, lanes: Mask, nodes: Lanes<u32>) -> Lanes<u32> {
+    let mut at = nodes;
+    let mut moves = lanes;
+    while moves.any() {
+        w.alu(3).await;
+        let next = w.load_where(moves, forest.components, at).await;
+        let moved = at.zip(next, |at, next| at != next).where_(|moved| moved);
+        moves = moves & moved;
+        at = next.select(moves, at);
+    }
+    w.alu(1).await;
+    w.store_where(lanes, forest.components, nodes, at);
+    at
+}
+
+/// Finds every node's lightest leaving edge, and the lightest of its component.
 async fn find_minimum(w: Wave, forest: Forest) {
     let (nodes, inside) = forest.nodes_of(&w);
     w.alu(5).await;
-    let [own, first, degrees] = w
-        .join_all([forest.components, forest.first_arcs, forest.degrees].map(|buf| w.load_where(inside, buf, nodes)))
-        .await;
-    let mut best = Lanes::splat((NONE, NONE));
+    let own = find(&w, forest, inside, nodes).await;
+    let (first, degrees) =
+        w.join(w.load_where(inside, forest.first_arcs, nodes), w.load_where(inside, forest.degrees, nodes)).await;
+    let (mut best, mut partners) = (Lanes::splat(NONE), Lanes::splat(NONE));
     for arc in 0.. {
         let lanes = inside & degrees.where_(|degree| arc < degree);
-        w.alu(9).await;
+        w.alu(7).await;
         if !lanes.any() {
             break;
         }
-        let targets = w.load_where(lanes, forest.targets, first + arc).await;
-        let others = w.load_where(lanes, forest.components, targets).await;
-        let leaving = lanes & own.zip(others, |own, other| own != other).where_(|leaves| leaves);
-        if leaving.any() {
-            let weights = w.load_where(leaving, forest.weights, first + arc);
-            let (weights, edges) = w.join(weights, w.load_where(leaving, forest.edges, first + arc)).await;
-            best = Lanes::from_fn(|lane| {
-                if leaving.contains(lane) { best[lane].min((weights[lane], edges[lane])) } else { best[lane] }
-            });
+        let ranks = w.load_where(lanes, forest.ranks, first + arc).await;
+        let lighter = lanes & ranks.zip(best, |rank, best| rank < best).where_(|lighter| lighter);
+        if lighter.any() {
+            let targets = w.load_where(lighter, forest.targets, first + arc).await;
+            let others = find(&w, forest, lighter, targets).await;
+            let leaving = lighter & own.zip(others, |own, other| own != other).where_(|leaves| leaves);
+            best = ranks.select(leaving, best);
+            partners = others.select(leaving, partners);
         }
     }
-    let (weights, edges) = (best.map(|(weight, _)| weight), best.map(|(_, edge)| edge));
-    w.store_where(inside, forest.node_weights, nodes, weights);
-    w.store_where(inside, forest.node_edges, nodes, edges);
+    w.store_where(inside, forest.node_ranks, nodes, best);
+    w.store_where(inside, forest.partners, nodes, partners);
     let lightest = forest.lightest[w.gpu() as usize];
-    let leaving = inside & edges.below(NONE);
+    let leaving = inside & best.below(NONE);
     if leaving.any() {
         let known = w.load_relaxed(Scope::Gpu, leaving, lightest, own).await;
         w.alu(3).await;
-        let lighter = leaving & weights.zip(known, |weight, known| weight < known).where_(|lighter| lighter);
+        let lighter = leaving & best.zip(known, |rank, known| rank < known).where_(|lighter| lighter);
         if lighter.any() {
-            w.atomic_in(Scope::Gpu, AtomicOp::Min, lighter, lightest, own, weights).await;
+            w.atomic_in(Scope::Gpu, AtomicOp::Min, lighter, lightest, own, best).await;
         }
     }
 }
 
-/// The least value that any GPU has found for these components.
-async fn least(w: &Wave, per_gpu: [Buf<u32>; GPUS_MAX], lanes: Mask, components: Lanes<u32>) -> Lanes<u32> {
+/// The lightest edge that any GPU has found for these components.
+async fn lightest(w: &Wave, forest: Forest, lanes: Mask, components: Lanes<u32>) -> Lanes<u32> {
     let mut least = Lanes::splat(NONE);
-    for found in per_gpu.into_iter().take(w.gpus() as usize) {
+    for found in forest.lightest.into_iter().take(w.gpus() as usize) {
         let found = w.load_where(lanes, found, components).await;
         w.alu(2).await;
         least = least.zip(found, u32::min);
@@ -205,60 +225,83 @@ async fn least(w: &Wave, per_gpu: [Buf<u32>; GPUS_MAX], lanes: Mask, components:
     least
 }
 
-/// Proposes the edge of every node whose edge is as light as the lightest of its component.
-async fn find_edge(w: Wave, forest: Forest) {
+/// Claims its component for every node that has the component's lightest edge, once the edge is found again among the
+/// node's arcs.
+async fn find_node(w: Wave, forest: Forest) {
     let (nodes, inside) = forest.nodes_of(&w);
     w.alu(5).await;
-    let buffers = [forest.components, forest.node_weights, forest.node_edges];
-    let [own, weights, edges] = w.join_all(buffers.map(|buf| w.load_where(inside, buf, nodes))).await;
-    let leaving = inside & edges.below(NONE);
+    let own = find(&w, forest, inside, nodes).await;
+    let best = w.load_where(inside, forest.node_ranks, nodes).await;
+    let leaving = inside & best.below(NONE);
     if !leaving.any() {
         return;
     }
-    let lightest = least(&w, forest.lightest, leaving, own).await;
+    let lightest = lightest(&w, forest, leaving, own).await;
     w.alu(3).await;
-    let proposes = leaving & weights.zip(lightest, |weight, lightest| weight == lightest).where_(|equal| equal);
-    if proposes.any() {
-        w.atomic_in(Scope::Gpu, AtomicOp::Min, proposes, forest.chosen[w.gpu() as usize], own, edges).await;
+    let has_it = leaving & best.zip(lightest, |rank, lightest| rank == lightest).where_(|equal| equal);
+    if !has_it.any() {
+        return;
+    }
+    let buffers = [forest.first_arcs, forest.degrees, forest.partners];
+    let [first, degrees, partners] = w.join_all(buffers.map(|buf| w.load_where(has_it, buf, nodes))).await;
+    for arc in 0.. {
+        let lanes = has_it & degrees.where_(|degree| arc < degree);
+        w.alu(7).await;
+        if !lanes.any() {
+            break;
+        }
+        let ranks = w.load_where(lanes, forest.ranks, first + arc).await;
+        let same = lanes & ranks.zip(best, |rank, best| rank == best).where_(|same| same);
+        if same.any() {
+            let targets = w.load_where(same, forest.targets, first + arc).await;
+            let others = find(&w, forest, same, targets).await;
+            let claims = same & others.zip(partners, |other, partner| other == partner).where_(|same| same);
+            w.atomic_in(Scope::Gpu, AtomicOp::Min, claims, forest.chosen, own, nodes).await;
+        }
     }
 }
 
-/// Marks the edge of every component and hooks it to the component at the other end.
-async fn merge(w: Wave, forest: Forest) {
+/// Decides for every component whether the node that it has chosen joins it to its partner. If two components have
+/// chosen the same edge, the lower one stays a boss.
+async fn decide(w: Wave, forest: Forest) {
     let (nodes, inside) = forest.nodes_of(&w);
     w.alu(5).await;
     let own = w.load_where(inside, forest.components, nodes).await;
-    let roots = inside & own.zip(nodes, |own, node| own == node).where_(|root| root);
+    let bosses = inside & own.zip(nodes, |own, node| own == node).where_(|boss| boss);
+    if !bosses.any() {
+        return;
+    }
+    let chosen = w.load_where(bosses, forest.chosen, nodes).await;
+    let leaving = bosses & chosen.below(NONE);
+    if !leaving.any() {
+        return;
+    }
+    let edges = [forest.node_ranks, forest.partners].map(|buf| w.load_where(leaving, buf, chosen));
+    let [ranks, partners] = w.join_all(edges).await;
+    let theirs = lightest(&w, forest, leaving, partners).await;
+    w.alu(8).await;
+    let stays = |lane: usize| theirs[lane] == ranks[lane] && nodes[lane] < partners[lane];
+    let joins = leaving & w.lane_ids().where_(|lane| !stays(lane as usize));
+    w.store_where(joins, forest.joins, chosen, 1.into());
+}
+
+/// Hooks components to their partners, and marks the edges.
+async fn merge(w: Wave, forest: Forest) {
+    let (nodes, inside) = forest.nodes_of(&w);
+    w.alu(5).await;
+    let joins = w.load_where(inside, forest.joins, nodes).await;
+    let joins = inside & joins.where_(|joins| joins == 1);
     let mut joined = [0, 0];
-    if roots.any() {
-        joined = hook(&w, forest, nodes, roots).await;
+    if joins.any() {
+        let buffers = [forest.components, forest.partners, forest.node_ranks];
+        let [own, partners, ranks] = w.join_all(buffers.map(|buf| w.load_where(joins, buf, nodes))).await;
+        w.atomic_in(Scope::Gpu, AtomicOp::Exchange, joins, forest.components, own, partners).await;
+        w.store_where(joins, forest.tree, ranks, 1.into());
+        let weights = w.load_where(joins, forest.weights, ranks).await;
+        joined = [joins.count(), joins.iter().fold(0, |sum, lane| sum.wrapping_add(weights[lane]))];
     }
     w.alu(20).await;
     publish(&w, forest, joined).await;
-}
-
-/// Hooks the components of these roots. Returns the number and the weight of the edges that the wavefront has used.
-async fn hook(w: &Wave, forest: Forest, nodes: Lanes<u32>, roots: Mask) -> [u32; 2] {
-    let chosen = least(w, forest.chosen, roots, nodes).await;
-    let joining = roots & chosen.below(NONE);
-    if !joining.any() {
-        return [0, 0];
-    }
-    let ends = w.join_all(forest.ends.map(|end| w.load_where(joining, end, chosen))).await;
-    let [one, other] = w.join_all(ends.map(|end| w.load_where(joining, forest.components, end))).await;
-    let other = Lanes::from_fn(|lane| if one[lane] == nodes[lane] { other[lane] } else { one[lane] });
-    let theirs = least(w, forest.chosen, joining, other).await;
-    w.alu(12).await;
-    // If two components have chosen each other, the lower one stays a root.
-    let stays = |lane: usize| theirs[lane] == chosen[lane] && nodes[lane] < other[lane];
-    let hooked = joining & w.lane_ids().where_(|lane| !stays(lane as usize));
-    if !hooked.any() {
-        return [0, 0];
-    }
-    w.store_where(hooked, forest.hooks, nodes, other);
-    w.store_where(hooked, forest.tree, chosen, 1.into());
-    let weights = least(w, forest.lightest, hooked, nodes).await;
-    [hooked.count(), hooked.iter().fold(0, |sum, lane| sum.wrapping_add(weights[lane]))]
 }
 
 /// Publishes the counts of a work-group. The last work-group of a GPU adds all counts to the GPU's total.
@@ -299,29 +342,4 @@ async fn publish(w: &Wave, forest: Forest, joined: [u32; 2]) {
     }
     w.store_where(pair, forest.totals[gpu], lanes, total);
     w.store_one(forest.tickets[gpu], 0, 0);
-}
-
-/// Finds every node's new component, at the end of its old component's hooks, and shortens the way for others.
-async fn find_root(w: Wave, forest: Forest) {
-    let (nodes, inside) = forest.nodes_of(&w);
-    w.alu(5).await;
-    let own = w.load_where(inside, forest.components, nodes).await;
-    let first = w.load_where(inside, forest.hooks, own).await;
-    let mut at = first;
-    let mut moves = inside & own.zip(first, |own, first| own != first).where_(|moved| moved);
-    let changed = moves;
-    while moves.any() {
-        w.alu(4).await;
-        let next = w.load_where(moves, forest.hooks, at).await;
-        let moved = at.zip(next, |at, next| at != next).where_(|moved| moved);
-        moves = moves & moved;
-        at = next.select(moves, at);
-    }
-    if changed.any() {
-        w.store_where(changed, forest.components, nodes, at);
-        let longer = changed & at.zip(first, |at, first| at != first).where_(|longer| longer);
-        if longer.any() {
-            w.store_where(longer, forest.hooks, own, at);
-        }
-    }
 }

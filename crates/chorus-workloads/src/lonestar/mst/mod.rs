@@ -11,21 +11,24 @@
 //! | this file | the graph in memory, the rounds that the host launches, and the expected tree |
 //!
 //! At first every node is a component. In a round every component finds the lightest edge that leaves it and joins
-//! with the component at its other end. Each round is five launches, as in the original:
-//! - Minima are reset.
-//! - Every node finds its lightest leaving edge, and its component's least weight.
-//! - Every node whose edge has that weight proposes it.
-//! - Every component marks its edge and hooks itself to the other.
-//! - Every node looks for the root of its new component.
+//! with the component at its other end. Each round is five launches, those of the original:
+//! - What nodes and components found before is reset (`dinit`).
+//! - Every node finds its lightest leaving edge, and its component's least weight (`dfindelemin`).
+//! - Every node whose edge has that weight claims its component (`dfindelemin2`).
+//! - Every component decides whether its edge joins it to the component at the other end (`verify_min_elem`).
+//! - Every node with such an edge hooks its component to the other one (`dfindcompmintwo`).
 //!
-//! The host goes on until a round joins nothing.
+//! The host goes on until a round joins nothing. Components are found as in the original (`component.inc`): whoever
+//! asks for the component of a node stores the answer in the node's word, whether it is new or not.
 //!
-//! The order of edges, by weight and then by number, is total. So the tree and the components that are hooked in a
-//! round are the same in every order of work-items. Two components can choose each other, and then the lower one
-//! becomes the root; longer cycles cannot arise.
+//! A weight is the rank of its edge, by weight and then by number, so that no two are equal. So the tree and the
+//! components that are hooked in a round are the same in every order of work-items. Two components can choose each
+//! other, and then the lower one stays; longer cycles cannot arise.
 //!
 //! Left out: the barriers across all work-groups with which the original merges components in one launch. They wait for
-//! work-groups that may never become resident, and they would have to span GPUs. Here a launch ends in their place.
+//! work-groups that may never become resident, and they would have to span GPUs. Here the edges of a round are chosen
+//! so that all of them can be used at once. The array `phores`, which the original clears and does not use, is left
+//! out, too.
 
 mod boruvka;
 
@@ -45,10 +48,9 @@ const ROUNDS_MAX: u32 = u32::BITS;
 
 pub(crate) struct Mst;
 
-/// A node takes 24 bytes and 8 for each GPU, and its arcs and edges take 46. With four GPUs that makes 1.7 MB at quick
-/// scale and 27 MB at paper scale; the network of Florida, with 1.07 million nodes, takes the paper's 83 MB. On one GPU
-/// there are about 0.29 million line accesses in 9 rounds at quick scale, four times as many at medium scale, and 5.3
-/// million in 11 rounds at paper scale. On four GPUs quick scale takes 0.36 million, since the minima of each are read.
+/// A node takes 28 bytes and 4 for each GPU, and its arcs and edges take about 30. With four GPUs that makes 1.2 MB at
+/// quick scale and 19 MB at paper scale; the network of Florida, with 1.07 million nodes, takes the paper's 83 MB with
+/// the original's other arrays.
 static SIZES: [SizeSpec; 1] = [SizeSpec::new(
     "side",
     "crossings of the generated map along each of its sides",
@@ -94,13 +96,15 @@ fn check_totals(memory: &HostMemory, totals: &[Buf<u32>; GPUS_MAX], expected: [u
 
 /// The program on these edges, which are walked both ways.
 fn span(nodes: u32, edges: &[Edge], memory: &mut HostMemory) -> HostProgram {
-    let forest = Forest::new(nodes, edges, memory);
-    let tree = reference(nodes, edges);
+    let mut edges = edges.to_vec();
+    edges.sort_by_key(|edge| edge.weight);
+    let forest = Forest::new(nodes, &edges, memory);
+    let tree = reference(nodes, &edges);
     let mut marks = vec![0_u32; edges.len()];
     tree.iter().for_each(|&edge| marks[edge] = 1);
     let weight = tree.iter().fold(0_u32, |sum, &edge| sum.wrapping_add(edges[edge].weight));
     let totals = [tree.len() as u32, weight];
-    let connected = Graph::from_edges(nodes, edges, false).components();
+    let connected = Graph::from_edges(nodes, &edges, false).components();
 
     let (mut launched, mut joined) = (0, 0);
     let next = move |memory: &HostMemory| {

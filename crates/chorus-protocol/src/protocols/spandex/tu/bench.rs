@@ -36,6 +36,7 @@ pub fn config() -> BuildConfig {
         directory: DirectoryShape::SMALLEST,
         page_lines: 1,
         waves: 2,
+        buffer_wave: None,
         fences: true,
         read_only: ReadOnlyLines::NONE,
         parameters: Parameters::default(),

@@ -57,9 +57,11 @@ struct Request<const W: usize> {
 }
 
 impl<const W: usize> Request<W> {
-    /// Whether this request must be answered before a later one is sent.
-    fn precedes(&self, later: &Request<W>) -> bool {
-        let ordered = self.wave == later.wave || self.txn == Txn::Merged || later.txn == Txn::Merged;
+    /// Whether this request must be answered before a later one is sent. What leaves a store buffer, as a wavefront of
+    /// its own, may be of any wavefront.
+    fn precedes(&self, later: &Request<W>, buffer: Option<u16>) -> bool {
+        let is_of_any = |request: &Request<W>| request.txn == Txn::Merged || buffer == Some(request.wave);
+        let ordered = self.wave == later.wave || is_of_any(self) || is_of_any(later);
         ordered && !(self.words & later.words).is_empty()
     }
 }
@@ -70,6 +72,7 @@ pub struct GpuViTu<const W: usize> {
     me: AgentId,
     client: AgentId,
     topology: Topology,
+    buffer_wave: Option<u16>,
     fault: Option<TuFault>,
     /// The requests that are not answered yet, sorted by line. The requests of a line are in the order in which they
     /// were made.
@@ -81,7 +84,8 @@ impl<const W: usize> GpuViTu<W> {
     pub fn new(index: u16, config: &BuildConfig, fault: Option<TuFault>) -> Self {
         let topology = config.topology;
         let requests = Vec::with_capacity(config.l1.mshrs as usize);
-        GpuViTu { me: topology.tu(index), client: topology.translated(index), topology, fault, requests }
+        let (me, client, buffer_wave) = (topology.tu(index), topology.translated(index), config.buffer_wave);
+        GpuViTu { me, client, topology, buffer_wave, fault, requests }
     }
 
     /// The places of the requests for a line.
@@ -142,7 +146,8 @@ impl<const W: usize> GpuViTu<W> {
     fn send_if_first(&mut self, place: usize, out: &mut Outbox<W>) {
         let Request { line, txn, wave, wanted, words, operation, data, .. } = self.requests[place];
         let before = self.of_line(line).start..place;
-        let waits = self.requests[before].iter().any(|earlier| earlier.precedes(&self.requests[place]));
+        let waits =
+            self.requests[before].iter().any(|earlier| earlier.precedes(&self.requests[place], self.buffer_wave));
         if waits && !self.faulty(TuFault::Overtaking) {
             return;
         }
