@@ -20,10 +20,20 @@ use crate::header::Visitor;
 use crate::index::{KernelIndex, Place, place_of, width_of};
 use crate::instruction::Instruction;
 use crate::opcode::{Class, CopyLines, Opcode, Space};
-use crate::step::{Access, PARTS_MAX, Places, Step};
+use crate::step::{Access, Places, Step};
 
 /// The first generation on which a fence that acquires has a `CCTL.IVALL`.
 const AMPERE: u64 = 80;
+
+/// The most words that a lane accesses in one instruction, and that it reads and writes atomically.
+const ACCESS_WORDS_MAX: u32 = 8;
+const ATOMIC_WORDS_MAX: u32 = 2;
+
+/// The bytes of a word that each lane writes, one bit each, where that is less than a word.
+fn bytes_of(instruction: &Instruction<'_>, width: u32) -> [u8; LANES] {
+    let bytes = (1u8 << width) - 1;
+    instruction.addresses.map(|address| bytes << (address % 4) & 0xF)
+}
 
 /// The words of a launch's local memory: from this one on, if there is room for it.
 pub(crate) type LocalMemory = Option<u32>;
@@ -195,7 +205,9 @@ impl<'k> Lowering<'k> {
         if mask == 0 {
             return;
         }
-        let registers = width.div_ceil(4).next_power_of_two().min(PARTS_MAX as u32);
+        let most = if matches!(kind, MemoryOpKind::Atomic(_)) { ATOMIC_WORDS_MAX } else { ACCESS_WORDS_MAX };
+        let registers = width.div_ceil(4).next_power_of_two().min(most);
+        let bytes = (kind == MemoryOpKind::Store && width < 4).then(|| Box::new(bytes_of(instruction, width)));
         let scope = opcode.strong.unwrap_or(Scope::Gpu);
         let order = self.warp.order(kind, opcode.strong);
         let load = match kind {
@@ -204,11 +216,14 @@ impl<'k> Lowering<'k> {
             _ => self.warp.begin_load(instruction, registers),
         };
         // The words of a lane lie beside each other in global memory, and in rows of their own in local memory.
-        let (rows, words_of_row) = if is_local { (registers, 1) } else { (1, registers) };
+        let in_rows = is_local && !matches!(kind, MemoryOpKind::Atomic(_));
+        let (rows, words_of_row) = if in_rows { (registers, 1) } else { (1, registers) };
         for row in 0..rows {
-            let words = words.map(|word| word + row * LANES as u32);
+            // GPUs refuse accesses that are not aligned to their width.
+            let words = words.map(|word| (word & !(words_of_row - 1)) + row * LANES as u32);
             let places = Places::of(&words[..count]);
-            let access = Access { kind, order, scope, mask, words: words_of_row as u8, places, load };
+            let (words, bytes) = (words_of_row as u8, bytes.clone());
+            let access = Access { kind, order, scope, mask, words, bytes, places, load };
             self.warp.access(access, opcode.strong);
         }
     }

@@ -4,7 +4,7 @@
 //! matter here. `.STRONG` makes an access a relaxed one of its scope. Without it an access is weak, whatever else
 //! stands there: on Volta and Turing every plain access has `.SYS`.
 
-use chorus_protocol::access::{AtomicOp, Scope};
+use chorus_protocol::access::{AtomicOp, PairOp, Scope};
 
 /// The memory that an instruction accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,7 @@ impl Opcode {
         let (mut scope, mut width, mut atomic) = (None, None, None);
         let (mut sequential, mut invalidates, mut volatile, mut is_float, mut wide) =
             (false, false, false, false, false);
+        let mut is_signed = false;
         for token in tokens {
             match token {
                 "STRONG" => strong = true,
@@ -86,16 +87,14 @@ impl Opcode {
                 "IVALL" => invalidates = true,
                 "CV" => volatile = true,
                 "WIDE" => wide = true,
+                "S32" | "S64" => is_signed = true,
                 "F32" | "F64" | "F16x2" | "BF16x2" | "BF16" | "F16" => is_float = true,
                 _ => {}
             }
             width = width.or_else(|| width_of(token));
             atomic = atomic.or_else(|| atomic_of(token));
         }
-        let atomic = match atomic.unwrap_or(AtomicOp::Add) {
-            AtomicOp::Add if is_float => AtomicOp::AddF32,
-            other => other,
-        };
+        let atomic = of_type(atomic.unwrap_or(AtomicOp::Add), is_float, is_signed, width == Some(8));
         let scope = scope.unwrap_or(Scope::Gpu);
         let class = class_of(name, text, atomic, invalidates, Class::Fence { sequential, scope });
         let source_registers = source_registers(name, class, wide, width);
@@ -106,7 +105,8 @@ impl Opcode {
     pub(crate) fn can_poll(&self) -> bool {
         match self.class {
             Class::Load(_) => self.strong.is_some() || self.volatile,
-            Class::Atomic(_, op) => matches!(op, AtomicOp::CompareExchange { .. } | AtomicOp::Exchange),
+            Class::Atomic(_, AtomicOp::CompareExchange { .. } | AtomicOp::Exchange) => true,
+            Class::Atomic(_, AtomicOp::Pair(PairOp::CompareExchange { .. })) => true,
             _ => false,
         }
     }
@@ -178,7 +178,9 @@ fn width_of(token: &str) -> Option<u32> {
 /// The operation of an atomic, by a token of the opcode. Those that Chorus does not have count as additions.
 fn atomic_of(token: &str) -> Option<AtomicOp> {
     match token {
-        "ADD" | "SAFEADD" | "INC" | "DEC" => Some(AtomicOp::Add),
+        "ADD" | "SAFEADD" => Some(AtomicOp::Add),
+        "INC" => Some(AtomicOp::Inc),
+        "DEC" => Some(AtomicOp::Dec),
         "MIN" => Some(AtomicOp::Min),
         "MAX" => Some(AtomicOp::Max),
         "AND" => Some(AtomicOp::And),
@@ -187,6 +189,21 @@ fn atomic_of(token: &str) -> Option<AtomicOp> {
         "EXCH" => Some(AtomicOp::Exchange),
         "CAS" | "CAST" => Some(AtomicOp::CompareExchange { expected: 0 }),
         _ => None,
+    }
+}
+
+/// An operation on a type: a float, a signed integer, or one of 64 bits.
+fn of_type(op: AtomicOp, is_float: bool, is_signed: bool, is_wide: bool) -> AtomicOp {
+    match (op, is_wide) {
+        (AtomicOp::Add, true) if is_float => AtomicOp::Pair(PairOp::AddF64),
+        (AtomicOp::Add, true) => AtomicOp::Pair(PairOp::Add),
+        (AtomicOp::Add, false) if is_float => AtomicOp::AddF32,
+        (AtomicOp::Min, true) => AtomicOp::Pair(if is_signed { PairOp::MinSigned } else { PairOp::Min }),
+        (AtomicOp::Max, true) => AtomicOp::Pair(if is_signed { PairOp::MaxSigned } else { PairOp::Max }),
+        (AtomicOp::Min, false) if is_signed => AtomicOp::MinSigned,
+        (AtomicOp::Max, false) if is_signed => AtomicOp::MaxSigned,
+        (AtomicOp::CompareExchange { .. }, true) => AtomicOp::Pair(PairOp::CompareExchange { expected: [0; 2] }),
+        (other, _) => other,
     }
 }
 

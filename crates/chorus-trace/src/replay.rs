@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chorus_kernel::{HostMemory, Kernel, Mismatch, Program, Verdict, WaveId};
+use chorus_kernel::{HostMemory, Kernel, Mismatch, Program, Verdict, WaveId, WaveStart};
 
 use crate::address_map::AddressMap;
 use crate::error::TraceError;
@@ -68,7 +68,7 @@ impl Program for Replay {
             trace: Arc::clone(&self.trace),
         };
         let (name, work_groups, waves) = kernel;
-        let start = move |id: WaveId| TracedWave::new(launch.steps(id));
+        let start = move |start: WaveStart| TracedWave::new(launch.steps(start.id));
         Some(Kernel::of_sources(name, work_groups, waves, start).registers(registers).lds(lds))
     }
 

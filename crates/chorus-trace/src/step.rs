@@ -1,6 +1,6 @@
 //! What a wavefront that replays a warp does, step by step.
 
-use chorus_kernel::{Instruction, LANES, Mask, MemoryOpKind, WaveState};
+use chorus_kernel::{Instruction, LANES, LaneAccess, Mask, MemoryOpKind, WORDS_MAX, WaveState};
 use chorus_protocol::access::{Order, Scope};
 
 /// One step of a wavefront.
@@ -27,8 +27,10 @@ pub(crate) struct Access {
     pub order: Order,
     pub scope: Scope,
     pub mask: u32,
-    /// Adjacent words that each lane accesses: a power of two.
+    /// Adjacent words that each lane accesses: 1, 2, 4 or 8.
     pub words: u8,
+    /// The bytes that a store narrower than a word writes, one bit each.
+    pub bytes: Option<Box<[u8; LANES]>>,
     pub places: Places,
     /// The number by which a later step waits for the values, if one may.
     pub load: Option<u32>,
@@ -61,40 +63,27 @@ impl Places {
     }
 }
 
-/// The most memory instructions that one [`Access`] becomes, for lanes of 32 bytes.
-pub(crate) const PARTS_MAX: usize = 8;
-
-/// Queues a memory instruction. Returns the slots of its parts.
-///
-/// An instruction of Chorus has one word for each lane. An access of 2, 4 or 8 words per lane is therefore issued as 2,
-/// 4 or 8 instructions with the words of a half, a quarter or an eighth of the lanes each. GPUs divide wide accesses in
-/// this way too, and so the lines that are accessed are the right ones, each as often as on them.
+/// Queues a memory instruction. Returns the slots of its parts: two for lanes of 32 bytes, and otherwise one.
 pub(crate) fn queue(state: &mut WaveState, access: &Access) -> impl Iterator<Item = u16> {
-    let words = usize::from(access.words);
-    let lanes_of_part = LANES / words;
-    let mut slots = [None; PARTS_MAX];
-    for (part, slot) in slots.iter_mut().enumerate().take(words) {
-        let (mut mask, mut places) = (0u32, [0; LANES]);
-        for lane in (part * lanes_of_part..(part + 1) * lanes_of_part).filter(|lane| access.mask >> lane & 1 == 1) {
-            let before = (access.mask & ((1u32 << lane) - 1)).count_ones();
-            let first = access.places.word(before);
-            for word in 0..words {
-                let place = (lane - part * lanes_of_part) * words + word;
-                mask |= 1 << place;
-                places[place] = first.wrapping_add(word as u32);
-            }
-        }
-        if mask != 0 {
-            let &Access { kind, order, scope, .. } = access;
-            let instruction = Instruction { kind, order, scope, mask: Mask(mask) };
-            let queued = state.access(instruction, 0, u32::MAX as usize, &places);
-            if kind != MemoryOpKind::Load {
-                state.memory_op_mut(queued).data = [0; LANES];
-            }
-            *slot = Some(queued);
-        }
+    let &Access { kind, order, scope, mask, words, .. } = access;
+    let words_per_lane = words.min(WORDS_MAX as u8);
+    let mut first = [0; LANES];
+    for (index, lane) in (0..).zip(Mask(mask).iter()) {
+        first[lane] = access.places.word(index);
     }
-    slots.into_iter().flatten()
+    let instruction = Instruction { kind, order, scope, mask: Mask(mask) };
+    let mut queue = |behind: u32| {
+        let word = first.map(|word| word.wrapping_add(behind));
+        let bytes = access.bytes.as_deref();
+        let slot = state.access_lanes(LaneAccess { instruction, words_per_lane, word: &word, bytes, expected: None });
+        if kind != MemoryOpKind::Load {
+            let op = state.memory_op_mut(slot);
+            (0..usize::from(words_per_lane)).for_each(|k| *op.values_mut(k) = [0; LANES]);
+        }
+        slot
+    };
+    let parts = [Some(queue(0)), (words > words_per_lane).then(|| queue(words_per_lane.into()))];
+    parts.into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -106,28 +95,36 @@ mod tests {
         let slots: Vec<u16> = queue(&mut state, access).collect();
         let words = |&slot: &u16| {
             let op = state.memory_op(slot);
-            op.mask.iter().map(|lane| op.word(lane)).collect()
+            op.touched().collect()
         };
         slots.iter().map(words).collect()
     }
 
     fn access(mask: u32, words: u8, places: &[u32]) -> Access {
         let kind = MemoryOpKind::Load;
-        Access { kind, order: Order::Weak, scope: Scope::Gpu, mask, words, places: Places::of(places), load: None }
+        Access {
+            kind,
+            order: Order::Weak,
+            scope: Scope::Gpu,
+            mask,
+            words,
+            bytes: None,
+            places: Places::of(places),
+            load: None,
+        }
     }
 
     #[test]
-    fn wide_accesses_are_issued_in_parts_of_whole_lines() {
+    fn wide_accesses_have_their_words_side_by_side() {
         let places: Vec<u32> = (0..32).map(|lane| 64 + 4 * lane).collect();
-        let parts = queued(&access(u32::MAX, 4, &places));
-        assert_eq!(parts, (0..4).map(|part| (64 + 32 * part..96 + 32 * part).collect()).collect::<Vec<Vec<u32>>>());
-        assert_eq!(queued(&access(1 << 31, 2, &[7])), [[7, 8]]);
+        assert_eq!(queued(&access(u32::MAX, 4, &places)), [(64..192).collect::<Vec<u32>>()]);
+        assert_eq!(queued(&access(1 << 31, 2, &[6])), [[6, 7]]);
+        assert_eq!(queued(&access(1 << 3, 8, &[8])), [[8, 9, 10, 11], [12, 13, 14, 15]]);
     }
 
     #[test]
     fn lanes_that_do_not_take_part_have_no_words() {
         assert_eq!(queued(&access(0b1010_0000, 1, &[9, 3])), [[9, 3]]);
         assert_eq!(queued(&access(0b111, 1, &[1, 2, 5])), [[1, 2, 5]]);
-        assert_eq!(queued(&access(0b1000_0001, 8, &[8, 80])).len(), 2);
     }
 }

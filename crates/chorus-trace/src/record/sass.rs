@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use chorus_kernel::{LANES, MemoryOp, MemoryOpKind};
-use chorus_protocol::access::{AtomicOp, Order, Scope};
+use chorus_protocol::access::{AtomicOp, Order, PairOp, Scope};
 
 /// The address of word 0.
 pub(super) const BASE: u64 = 0x7f00_0000_0000;
@@ -25,8 +25,9 @@ const SOURCES_MAX: usize = 4;
 pub(super) enum Sass {
     Add,
     Exit,
-    Load(Option<Scope>),
-    Store(Option<Scope>),
+    /// A load or store of some bytes per lane.
+    Load(u32, Option<Scope>),
+    Store(u32, Option<Scope>),
     /// An atomic whose old values somebody reads, and one whose values nobody reads.
     Atomic(AtomicOp, Scope),
     Reduction(AtomicOp, Scope),
@@ -49,6 +50,22 @@ fn scope(scope: Scope, of_group: &'static str) -> &'static str {
     }
 }
 
+/// The width of an access, as SASS writes it.
+fn width(bytes: u32) -> &'static str {
+    match bytes {
+        1 => ".U8",
+        2 => ".U16",
+        8 => ".64",
+        16 => ".128",
+        _ => "",
+    }
+}
+
+/// The strength of a load or store, as SASS writes it.
+fn strength(strong: Option<Scope>) -> String {
+    strong.map_or_else(String::new, |strong| format!(".STRONG.{}", scope(strong, "SM")))
+}
+
 /// The name of an atomic operation, and its number.
 fn atomic(op: AtomicOp) -> (&'static str, u32) {
     match op {
@@ -61,6 +78,17 @@ fn atomic(op: AtomicOp) -> (&'static str, u32) {
         AtomicOp::AddF32 => ("ADD.F32.FTZ.RN", 6),
         AtomicOp::Exchange => ("EXCH", 7),
         AtomicOp::CompareExchange { .. } => ("CAS", 8),
+        AtomicOp::MinSigned => ("MIN.S32", 9),
+        AtomicOp::MaxSigned => ("MAX.S32", 10),
+        AtomicOp::Inc => ("INC", 11),
+        AtomicOp::Dec => ("DEC", 12),
+        AtomicOp::Pair(PairOp::Add) => ("ADD.64", 13),
+        AtomicOp::Pair(PairOp::Min) => ("MIN.64", 14),
+        AtomicOp::Pair(PairOp::Max) => ("MAX.64", 15),
+        AtomicOp::Pair(PairOp::MinSigned) => ("MIN.S64", 16),
+        AtomicOp::Pair(PairOp::MaxSigned) => ("MAX.S64", 17),
+        AtomicOp::Pair(PairOp::AddF64) => ("ADD.F64.RN", 18),
+        AtomicOp::Pair(PairOp::CompareExchange { .. }) => ("CAS.64", 19),
     }
 }
 
@@ -69,8 +97,8 @@ impl Sass {
         let strength = |strong: Option<Scope>| strong.map_or(0, |scope| 1 + scope as u32);
         let (class, kind, scope) = match self {
             Sass::Add => (0, 0, 0),
-            Sass::Load(strong) => (1, 0, strength(strong)),
-            Sass::Store(strong) => (2, 0, strength(strong)),
+            Sass::Load(bytes, strong) => (1, bytes, strength(strong)),
+            Sass::Store(bytes, strong) => (2, bytes, strength(strong)),
             Sass::Atomic(op, scope) => (3, atomic(op).1, scope as u32),
             Sass::Reduction(op, scope) => (4, atomic(op).1, scope as u32),
             Sass::Fence { sequential, scope } => (5, sequential.into(), scope as u32),
@@ -80,7 +108,7 @@ impl Sass {
             Sass::LocalData => (9, 0, 0),
             Sass::Exit => (10, 0, 0),
         };
-        class << 10 | kind << 6 | scope << 4
+        class << 12 | kind << 6 | scope << 4
     }
 }
 
@@ -89,10 +117,8 @@ impl fmt::Display for Sass {
         match *self {
             Sass::Add => f.write_str("IADD3"),
             Sass::Exit => f.write_str("EXIT"),
-            Sass::Load(None) => f.write_str("LDG.E"),
-            Sass::Load(Some(strong)) => write!(f, "LDG.E.STRONG.{}", scope(strong, "SM")),
-            Sass::Store(None) => f.write_str("STG.E"),
-            Sass::Store(Some(strong)) => write!(f, "STG.E.STRONG.{}", scope(strong, "SM")),
+            Sass::Load(bytes, strong) => write!(f, "LDG.E{}{}", width(bytes), strength(strong)),
+            Sass::Store(bytes, strong) => write!(f, "STG.E{}{}", width(bytes), strength(strong)),
             Sass::Atomic(op, strong) => write!(f, "ATOMG.E.{}.STRONG.{}", atomic(op).0, scope(strong, "SM")),
             Sass::Reduction(op, strong) => write!(f, "RED.E.{}.STRONG.{}", atomic(op).0, scope(strong, "SM")),
             Sass::Fence { sequential: true, scope: of } => write!(f, "MEMBAR.SC.{}", scope(of, "CTA")),
@@ -169,14 +195,14 @@ impl WarpText {
     pub(super) fn memory(&mut self, op: &MemoryOp) -> Option<u16> {
         let strong = (op.order != Order::Weak).then_some(op.scope);
         let register = (op.kind != MemoryOpKind::Store && !op.is_abandoned()).then(|| self.next_register());
-        let addresses = Addresses(op);
+        let (addresses, bytes) = (Addresses(op), bytes_of_lane(op));
         match op.kind {
             MemoryOpKind::Load => {
-                self.line(Sass::Load(strong), op.mask.0, register.or(Some(ZERO)), &[ADDRESS], addresses);
+                self.line(Sass::Load(bytes, strong), op.mask.0, register.or(Some(ZERO)), &[ADDRESS], addresses);
             }
-            MemoryOpKind::Store => self.line(Sass::Store(strong), op.mask.0, None, &[ADDRESS, DATA], addresses),
+            MemoryOpKind::Store => self.line(Sass::Store(bytes, strong), op.mask.0, None, &[ADDRESS, DATA], addresses),
             MemoryOpKind::Atomic(atomic) => {
-                let reduces = !matches!(atomic, AtomicOp::Exchange | AtomicOp::CompareExchange { .. });
+                let reduces = !always_returns(atomic);
                 let (sass, register) = match register {
                     None if reduces => (Sass::Reduction(atomic, op.scope), None),
                     given => (Sass::Atomic(atomic, op.scope), given.or(Some(ZERO))),
@@ -188,6 +214,21 @@ impl WarpText {
     }
 }
 
+/// Whether an atomic exists only in the form that returns the old values.
+fn always_returns(op: AtomicOp) -> bool {
+    use AtomicOp::{CompareExchange, Exchange, Pair};
+    matches!(op, Exchange | CompareExchange { .. } | Pair(PairOp::CompareExchange { .. }))
+}
+
+/// Bytes that each lane accesses. The lanes of a store narrower than a word all write as many.
+fn bytes_of_lane(op: &MemoryOp) -> u32 {
+    let written = op.mask.iter().map(|lane| op.bytes(lane).count_ones()).max();
+    match op.words_per_lane() as u32 {
+        1 if op.kind == MemoryOpKind::Store => written.unwrap_or(4).next_power_of_two(),
+        words => 4 * words,
+    }
+}
+
 /// The width and the addresses of a memory instruction: a base and a stride where they are the whole truth, and
 /// otherwise a list, which every reader gets right.
 struct Addresses<'o>(&'o MemoryOp);
@@ -195,18 +236,20 @@ struct Addresses<'o>(&'o MemoryOp);
 impl fmt::Display for Addresses<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let op = self.0;
-        let address = |lane: usize| BASE + 4 * u64::from(op.word(lane));
+        let bytes = bytes_of_lane(op);
+        let address =
+            |lane: usize| BASE + 4 * u64::from(op.word(lane)) + u64::from(op.bytes(lane).trailing_zeros() % 4);
         let lanes: Vec<usize> = op.mask.iter().collect();
         let (first, last) = match (lanes.first(), lanes.last()) {
             (Some(&first), Some(&last)) => (first, last),
-            _ => return f.write_str("4 1 0x0 0"),
+            _ => return write!(f, "{bytes} 1 0x0 0"),
         };
         let stride = |lane: usize| address(lane + 1) as i64 - address(lane) as i64;
         let is_run = first < last && last - first + 1 == lanes.len() && last < LANES;
         if is_run && (first..last).all(|lane| stride(lane) == stride(first)) {
-            return write!(f, "4 1 {:#x} {}", address(first), stride(first));
+            return write!(f, "{bytes} 1 {:#x} {}", address(first), stride(first));
         }
-        f.write_str("4 0")?;
+        write!(f, "{bytes} 0")?;
         lanes.into_iter().try_for_each(|lane| write!(f, " {:#018x}", address(lane)))
     }
 }

@@ -80,7 +80,7 @@ impl WaveSource for Watched {
                 (Operation::Fence { order, scope }, _) => notes.push(Seen::Fence(order, scope)),
                 (Operation::Memory(slot), _) => {
                     let op = state.memory_op(slot);
-                    let words = op.mask.iter().map(|lane| op.word(lane)).collect();
+                    let words = op.touched().collect();
                     notes.push(Seen::Memory(op.kind, op.order, op.scope, words));
                 }
             }
