@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chorus_kernel::{HostMemory, MemoryOpKind, flat};
-use chorus_protocol::access::{AtomicOp, Order, Scope};
+use chorus_protocol::access::{AtomicOp, Order, PairOp, Scope};
 use chorus_trace::Trace;
 
 use crate::folder::{Folder, block, header};
@@ -118,6 +118,19 @@ fn an_opcode_that_nobody_knows_is_named_where_it_has_addresses() {
     let path = folder.file("k.traceg", header(5, 80) + &block(&[line, prefetch, line, EXIT]));
     let warnings = Trace::open(&path).unwrap().warnings().join("\n");
     assert!(warnings.contains("LDNEW.E does to memory") && warnings.lines().count() == 1, "{warnings}");
+}
+
+#[test]
+fn wide_accesses_are_one_instruction_and_atomics_have_types() {
+    let wide = "0000 ffffffff 1 R8 LDG.E.128 1 R2 16 1 0x7f0000000000 16 0";
+    let reduction = "0010 00000001 0 RED.E.ADD.F64.RN.STRONG.GPU 2 R2 R4 8 1 0x7f0000000008 0 0";
+    let signed = "0020 00000001 0 RED.E.MIN.S32.STRONG.GPU 2 R2 R4 4 1 0x7f0000000000 0 0";
+    let atomic = |op, words| Seen::Memory(MemoryOpKind::Atomic(op), Order::Relaxed, Scope::Gpu, words);
+    let seen = meaning(&[wide, reduction, signed, EXIT]);
+    let all = (0..128).collect();
+    assert_eq!(seen[0], Seen::Memory(MemoryOpKind::Load, Order::Weak, Scope::Gpu, all));
+    let [sum, least] = [AtomicOp::Pair(PairOp::AddF64), AtomicOp::MinSigned];
+    assert_eq!(seen[1..], [atomic(sum, vec![2, 3]), atomic(least, vec![0])]);
 }
 
 #[test]

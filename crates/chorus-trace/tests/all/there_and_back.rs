@@ -7,7 +7,7 @@ use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_system::Scale;
 use chorus_trace::{Recorder, Trace};
 
-use crate::folder::Folder;
+use crate::folder::{Folder, block, header};
 use crate::observe::{Notes, Observed, Seen};
 
 /// Records a shipped workload at quick scale with these sizes. Returns what it asked for, and what its trace asks for.
@@ -87,6 +87,33 @@ fn atomics_come_back() {
 #[test]
 fn local_data_comes_back() {
     assert_same("hsp", &[], |seen| matches!(seen, Seen::Lds(_)));
+}
+
+#[test]
+fn accesses_of_every_width_and_atomics_of_every_type_come_back() {
+    let (first, second) = (Folder::new(), Folder::new());
+    let mut lines = vec!["0000 0000ffff 1 R8 LDG.E.128 1 R2 16 1 0x7f0000000000 32 0".to_owned()];
+    lines.extend(["U8 1", "U16 2", "64 8", "128 16"].map(|width| {
+        let (token, bytes) = width.split_once(' ').unwrap();
+        format!("0010 0000000f 0 STG.E.{token} 2 R2 R4 {bytes} 1 0x7f0000000000 16 0")
+    }));
+    for op in ["ADD.64", "MIN.S64", "MAX.U64", "ADD.F64.RN", "CAS.64", "EXCH.64", "INC", "DEC", "MAX.S32", "XOR"] {
+        let bytes = if op.contains("64") { 8 } else { 4 };
+        lines.push(format!("0020 0000000f 1 R8 ATOMG.E.{op}.STRONG.SYS 2 R2 R4 {bytes} 1 0x7f0000000000 16 0"));
+    }
+    lines.push("0040 ffffffff 0 EXIT 0 0 0".to_owned());
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    first.file("k.traceg", header(5, 80) + &block(&lines));
+    first.file("kernelslist.g", "k.traceg\n");
+    let trace = Arc::new(Trace::open(first.path()).unwrap());
+    let mut memory = HostMemory::default();
+    let recorder = Recorder::create(second.path()).unwrap();
+    let program = Box::new(trace.program(&mut memory));
+    flat::run(recorder.record(program).as_mut(), &memory).unwrap();
+    recorder.finish().unwrap();
+    assert_eq!(replay(&first), replay(&second));
+    let written = std::fs::read_to_string(second.path().join("kernel-1.traceg")).unwrap();
+    assert!(written.contains("STG.E.U16 2 R2 R4 2 1 0x7f0000000000 16"), "{written}");
 }
 
 #[test]
