@@ -43,6 +43,8 @@ pub fn replay(folder: &Folder) -> Notes {
 /// is not ordered.
 fn as_traced(notes: Notes) -> Notes {
     let seen = |seen| match seen {
+        // A memory instruction without lanes takes an issue slot and nothing else.
+        Seen::Memory(_, _, _, words) if words.is_empty() => Seen::Alu(1),
         Seen::Memory(MemoryOpKind::Atomic(AtomicOp::CompareExchange { .. }), order, scope, words) => {
             let kind = MemoryOpKind::Atomic(AtomicOp::CompareExchange { expected: 0 });
             Seen::Memory(kind, order, scope, words)
@@ -50,7 +52,17 @@ fn as_traced(notes: Notes) -> Notes {
         Seen::Memory(kind, Order::Weak, _, words) => Seen::Memory(kind, Order::Weak, Scope::Gpu, words),
         other => other,
     };
-    notes.into_iter().map(|(key, all)| (key, all.into_iter().map(seen).collect())).collect()
+    let joined = |all: Vec<Seen>| {
+        let mut joined: Vec<Seen> = Vec::new();
+        for seen in all.into_iter().map(seen) {
+            match (joined.last_mut(), &seen) {
+                (Some(Seen::Alu(count)), Seen::Alu(more)) => *count += more,
+                _ => joined.push(seen),
+            }
+        }
+        joined
+    };
+    notes.into_iter().map(|(key, all)| (key, joined(all))).collect()
 }
 
 fn assert_same(workload: &str, sizes: &[(&str, u64)], has: impl Fn(&Seen) -> bool) {
