@@ -143,6 +143,20 @@ impl Kernel {
         self
     }
 
+    /// The launch with a source around that of each wavefront, which sees all that the inner one asks for. CPU threads
+    /// are as before.
+    pub fn wrapped<S: WaveSource + 'static>(
+        self,
+        wrap: impl Fn(WaveId, Pin<Box<dyn WaveSource>>) -> S + Send + Sync + 'static,
+    ) -> Kernel {
+        let inner = self.body;
+        let body: Box<Body> = Box::new(move |wave| {
+            let id = wave.id();
+            Box::pin(wrap(id, inner(wave)))
+        });
+        Kernel { body, ..self }
+    }
+
     /// CPU threads that start together with the work-groups.
     pub fn cpu_threads(&self) -> u32 {
         self.cpu_threads

@@ -88,6 +88,11 @@ impl HostMemory {
         HostMemory { alignment_words: ALIGNMENT_WORDS.max(bytes as usize / 4), ..HostMemory::default() }
     }
 
+    /// The bytes that buffers begin at multiples of.
+    pub fn alignment_bytes(&self) -> u64 {
+        4 * self.alignment_words as u64
+    }
+
     /// A new buffer of `len` zeros.
     pub fn alloc<T: Word>(&mut self, len: usize) -> Buf<T> {
         let start = self.words.len().next_multiple_of(self.alignment_words);

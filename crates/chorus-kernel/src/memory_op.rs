@@ -145,6 +145,11 @@ impl MemoryOp {
         self.progress = if matches!(kind, MemoryOpKind::Store) { Progress::Abandoned } else { Progress::Pending };
     }
 
+    /// Whether nobody will ask for its values.
+    pub fn is_abandoned(&self) -> bool {
+        self.progress == Progress::Abandoned
+    }
+
     /// Sets the words of all lanes to a row that begins with `first`.
     #[inline]
     pub(crate) fn set_row(&mut self, first: u32) {

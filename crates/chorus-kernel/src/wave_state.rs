@@ -79,6 +79,17 @@ impl WaveState {
         self.queue.get(self.next).copied()
     }
 
+    /// The operations that have not been issued, the next one first.
+    pub fn queued(&self) -> &[Operation] {
+        &self.queue[self.next..]
+    }
+
+    /// The slots that no memory instruction is in.
+    pub fn free_slots(&self) -> impl Iterator<Item = u16> {
+        let next = |&slot: &u16| Some(self.slots[usize::from(slot)].next_free).filter(|&next| next != NO_SLOT);
+        std::iter::successors(Some(self.free).filter(|&first| first != NO_SLOT), next)
+    }
+
     /// Takes the next operation out.
     #[inline]
     pub fn pop(&mut self) {

@@ -14,6 +14,7 @@ use chorus_protocol::parameter::{ParameterSpec, Parameters};
 use chorus_protocol::registry::Protocol;
 use chorus_registry::{Registry, SIZE_PREFIX};
 use chorus_system::{Place, Resolved, Scale, SystemError, nearest, parse_whole};
+use chorus_trace::Trace;
 use chorus_workloads::SizeSpec;
 use chorus_workloads::size::SizeError;
 use sha2::{Digest, Sha256};
@@ -39,6 +40,8 @@ pub struct Setup {
     pub jobs: Vec<Job>,
     /// The user's own graph, if the run asks for one.
     pub graph: Option<Arc<OwnGraph>>,
+    /// The trace that is replayed, if the run has one instead of workloads.
+    pub trace: Option<Arc<Trace>>,
     /// 16 hexadecimal digits that identify the configuration. They change with any value of the machine, any parameter
     /// of the protocol, any size that differs from its scale's default, the contents of the graph, and the source of
     /// annotations. If nothing differs from the system's file, they are the system's own hash.
@@ -199,6 +202,19 @@ pub fn resolve_idle(registry: &Registry, spec: &RunSpec) -> Result<Setup, SetupE
     resolve_with(registry, spec, Vec::new())
 }
 
+/// Resolves the machine and the protocol of a run that replays a trace.
+pub fn resolve_trace(registry: &Registry, spec: &RunSpec, trace: Trace) -> Result<Setup, SetupError> {
+    let setup = resolve_with(registry, spec, Vec::new())?;
+    let (sha256, path) = (trace.sha256(), toml::Value::from(trace.path()));
+    let text = format!("\n[trace]\npath = {path}\nsha256 = \"{sha256}\"\n");
+    Ok(Setup {
+        config_hash: hash(&setup.config_hash, sha256),
+        config_text: format!("{}{text}", setup.config_text),
+        trace: Some(Arc::new(trace)),
+        ..setup
+    })
+}
+
 fn resolve_with(registry: &Registry, spec: &RunSpec, mut jobs: Vec<Job>) -> Result<Setup, SetupError> {
     let protocol = registry.expect_protocol(&spec.protocol).map_err(SetupError::UnknownName)?;
     let specs = protocol.parameters();
@@ -242,6 +258,7 @@ fn resolve_with(registry: &Registry, spec: &RunSpec, mut jobs: Vec<Job>) -> Resu
         parameters,
         jobs,
         graph: graph.map(Arc::new),
+        trace: None,
     })
 }
 

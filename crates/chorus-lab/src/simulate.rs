@@ -7,6 +7,7 @@ use chorus_kernel::{HostMemory, Kernel, Mismatch, Program, Verdict};
 use chorus_protocol::registry::{Promise, Protocol};
 use chorus_registry::Registry;
 use chorus_sim::{Settings, SimError, Simulated, Stream, quietly};
+use chorus_trace::Recorder;
 use cpu_time::{ProcessTime, ThreadTime};
 
 use crate::jobs::Job;
@@ -23,8 +24,8 @@ pub fn build() -> Build {
 
 /// The manner in which a run is made. No result depends on threads and windows, so they are no part of the run's
 /// specification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manner {
+#[derive(Clone, Copy)]
+pub struct Manner<'r> {
     /// Whether a workload whose work-groups communicate within a kernel runs under a protocol that does not promise to
     /// carry their writes. Its result then shows what goes wrong. Otherwise the protocol refuses it.
     pub allow_incoherent: bool,
@@ -32,11 +33,13 @@ pub struct Manner {
     pub threads: u32,
     /// The longest time for which components run alone, in ticks, or nothing for as long as possible.
     pub window: Option<u64>,
+    /// The recorder that writes down what the programs do.
+    pub recorder: Option<&'r Recorder>,
 }
 
-impl Default for Manner {
+impl Default for Manner<'_> {
     fn default() -> Self {
-        Manner { allow_incoherent: false, threads: 1, window: None }
+        Manner { allow_incoherent: false, threads: 1, window: None, recorder: None }
     }
 }
 
@@ -48,7 +51,7 @@ pub fn simulate(registry: &Registry, spec: &RunSpec, allow_incoherent: bool) -> 
 }
 
 /// Makes one run in some manner on the setup that `spec` has been resolved to.
-pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner) -> Result<RunResult, RunError> {
+pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<RunResult, RunError> {
     let protocol = setup.protocol;
     let refused = refusal(protocol, &setup.jobs);
     let lacks_coherence = refused.is_some();
@@ -152,30 +155,43 @@ pub fn try_machine(setup: &Setup) -> Result<(), RunError> {
     tried.map(|_| ()).map_err(failure)
 }
 
-fn run(setup: &Setup, spec: &RunSpec, manner: Manner) -> Result<Simulated, RunError> {
+fn run(setup: &Setup, spec: &RunSpec, manner: Manner<'_>) -> Result<Simulated, RunError> {
     let jobs = &setup.jobs;
-    let fences = jobs.iter().any(|job| job.workload.communicates());
+    let traced_fences = setup.trace.as_ref().is_some_and(|trace| trace.has_fences());
+    let fences = traced_fences || jobs.iter().any(|job| job.workload.communicates());
     let Manner { threads, window, .. } = manner;
     let defaults = Settings::defaults(setup.protocol);
     let settings = Settings { parameters: setup.parameters, fences, threads, window, ..defaults };
     let config = &setup.system.config;
     let mut memory = HostMemory::aligned(config.memory.alignment_bytes);
     let prepare = |memory: &mut HostMemory| -> Vec<Box<dyn Program>> {
-        match &setup.graph {
-            Some(own) => vec![Box::new((own.build)(&own.graph, spec.seed, memory))],
-            None => jobs.iter().map(|job| job.workload.prepare(&job.sizes, spec.seed, memory)).collect(),
+        match (&setup.trace, &setup.graph) {
+            (Some(trace), _) => vec![Box::new(trace.program(memory))],
+            (None, Some(own)) => vec![Box::new((own.build)(&own.graph, spec.seed, memory))],
+            (None, None) => jobs.iter().map(|job| job.workload.prepare(&job.sizes, spec.seed, memory)).collect(),
         }
     };
     let modules = config.hierarchy.modules() as u16;
-    let shares: Vec<u32> = jobs.iter().map(|job| job.modules(modules).len() as u32).collect();
+    let ranges: Vec<_> = match &setup.trace {
+        Some(_) => std::iter::once(0..modules).collect(),
+        None => jobs.iter().map(|job| job.modules(modules)).collect(),
+    };
+    let shares: Vec<u32> = ranges.iter().map(|range| range.len() as u32).collect();
     let programs = spec.annotate.programs(&prepare, config.hierarchy.gpus, &shares, &mut memory);
     let mut programs = programs.map_err(|wrong| {
         RunError::new(RunErrorKind::Stuck, format!("{} cannot be recorded: {wrong}", spec.workload))
     })?;
-    let streams = programs.iter_mut().zip(jobs);
+    if let Some(recorder) = manner.recorder {
+        programs = programs.into_iter().map(|program| recorder.record(program)).collect();
+    }
+    let streams = programs.iter_mut().zip(ranges);
     let mut streams: Vec<Stream<'_>> =
-        streams.map(|(program, job)| Stream { program: program.as_mut(), modules: job.modules(modules) }).collect();
-    chorus_sim::simulate_streams(config, setup.protocol, settings, &mut streams, memory).map_err(failure)
+        streams.map(|(program, modules)| Stream { program: program.as_mut(), modules }).collect();
+    let simulated = chorus_sim::simulate_streams(config, setup.protocol, settings, &mut streams, memory);
+    match setup.trace.as_ref().and_then(|trace| trace.failure()) {
+        Some(error) => Err(RunError::new(RunErrorKind::BadInput, error.to_string())),
+        None => simulated.map_err(failure),
+    }
 }
 
 fn failure(error: SimError) -> RunError {

@@ -14,6 +14,7 @@ use chorus_lab::run::{RunError, RunErrorKind};
 use chorus_lab::setup::SetupError;
 use chorus_lab::store::StoreError;
 use chorus_system::{Place, SystemError};
+use chorus_trace::TraceError;
 use serde_json::{Value, json};
 
 /// Exit code after a check that failed.
@@ -112,6 +113,16 @@ pub fn print_error(message: &str, excerpt: Option<&str>) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
+/// Writes to stderr what does not end a verb, but what its user should know.
+pub fn print_warning(message: &str) {
+    print_note(&format!("warning: {message}"));
+}
+
+/// Writes a line to stderr. If that fails, nobody is left who could be told.
+pub fn print_note(message: &str) {
+    let _ = io::stderr().write_all(format!("{message}\n").as_bytes());
+}
+
 /// Splits a message into the lines before its first hint, and the hints.
 fn split(message: &str) -> (Vec<&str>, Vec<&str>) {
     let mut lines: Vec<&str> = message.lines().collect();
@@ -146,6 +157,12 @@ impl From<RunError> for Failure {
                 Failure::check_failed(error.message)
             }
         }
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Failure {
+        Failure::bad_input(error.to_string())
     }
 }
 

@@ -53,6 +53,7 @@ pub use chorus_protocol as protocol;
 pub use chorus_registry::{NamedExperiment, Registry};
 pub use chorus_sim as sim;
 pub use chorus_system as system;
+pub use chorus_trace as trace;
 pub use chorus_verify as verify;
 pub use chorus_workloads as workloads;
 use clap::Parser;

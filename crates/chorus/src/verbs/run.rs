@@ -1,16 +1,20 @@
 //! `chorus run`: makes one simulation and prints its result.
 
+use std::path::{Path, PathBuf};
+
 use chorus_lab::annotate::Annotate;
 use chorus_lab::own_graph::GraphFile;
 use chorus_lab::run::{CheckResult, RunResult, RunSpec};
-use chorus_lab::setup;
+use chorus_lab::setup::{self, Setup};
 use chorus_lab::simulate::{Manner, simulate_on};
 use chorus_protocol::message::TrafficClass;
+use chorus_trace::{Recorded, Recorder, Trace};
 use clap::Args;
 use comfy_table::Table;
+use serde_json::{Value, json};
 
 use super::arguments::{JsonArgument, ScaleArgument, whole};
-use crate::failure::{Failure, Verdict, print_error};
+use crate::failure::{Failure, Verdict, print_error, print_note, print_warning};
 use crate::output::{align_right, count, percent, table};
 use crate::session::Session;
 
@@ -24,10 +28,15 @@ Examples:
   chorus run --system tc --protocol gpu-vi --workload saxpy --set workload.elements=2^20
   chorus run --system tc --protocol gpu-vi --workload bfs --graph USA-road-d.FLA.gr
   chorus run --system cpelide --protocol cpelide --workload square --annotate auto
-  chorus run --system hmg --protocol hmg --workload mst --scale paper --threads 4";
+  chorus run --system hmg --protocol hmg --workload mst --scale paper --threads 4
+  chorus run --system hmg --protocol hmg --trace traces/vectoradd
+  chorus run --system tc --protocol gpu-vi --workload stn --record-trace traces/stn";
 
 /// The largest number of threads that is accepted: a machine is divided into no more parts.
 const THREADS_MAX: i64 = 256;
+
+/// Begins the name of what is run, where that is a trace.
+const TRACE: &str = "trace ";
 
 /// Arguments of `chorus run`.
 #[derive(Debug, Args)]
@@ -41,8 +50,15 @@ pub struct Arguments {
     protocol: String,
     /// Workload to run: a name, several that run at the same time (`A+B`), or several on modules of their own
     /// (`A@0-1+B@2-3`).
-    #[arg(long)]
-    workload: String,
+    #[arg(long, required_unless_present = "trace")]
+    workload: Option<String>,
+    /// Trace in the format of Accel-Sim to replay instead of a workload: a directory with a `kernelslist.g`, or one
+    /// `.traceg` or `.traceg.xz`. It has addresses and no values, so its result is unchecked.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["workload", "graph", "graph_format"])]
+    trace: Option<PathBuf>,
+    /// Write what the program does as a trace that Accel-Sim reads, into a directory that is empty or does not exist.
+    #[arg(long, value_name = "DIR")]
+    record_trace: Option<PathBuf>,
     #[command(flatten)]
     scale: ScaleArgument,
     /// Seed of the generated input.
@@ -83,7 +99,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let spec = RunSpec {
         system: arguments.system.clone(),
         protocol: arguments.protocol.clone(),
-        workload: arguments.workload.clone(),
+        workload: workload(arguments),
         scale: arguments.scale.scale,
         seed: arguments.seed,
         set: arguments.overrides.clone(),
@@ -91,16 +107,28 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         annotate: arguments.annotate,
     };
     // The setup is resolved here, so that a mistake in a system file is shown with its line.
-    let setup = setup::resolve(session.registry, &spec)?;
+    let setup = match &arguments.trace {
+        Some(path) => traced(&spec, path, session)?,
+        None => setup::resolve(session.registry, &spec)?,
+    };
+    let recorder = arguments.record_trace.as_deref().map(Recorder::create).transpose()?;
     let activity = session.activity(None);
     activity.begin(spec.to_string());
     let &Arguments { allow_incoherent, threads, window, .. } = arguments;
-    let result = simulate_on(&spec, &setup, Manner { allow_incoherent, threads, window })?;
+    let recorded = recorder.as_ref();
+    let result = simulate_on(&spec, &setup, Manner { allow_incoherent, threads, window, recorder: recorded })?;
     drop(activity);
     if arguments.form.json {
-        session.output.json(&result.to_json())?;
+        let mut json = result.to_json();
+        if let (Some(trace), Value::Object(fields)) = (&setup.trace, &mut json) {
+            fields.insert("trace".to_owned(), trace_json(trace));
+        }
+        session.output.json(&json)?;
     } else {
-        print(&result, session)?;
+        print(&result, setup.trace.as_deref(), session)?;
+    }
+    if let Some(recorder) = recorder {
+        print_recorded(recorder.finish()?, arguments);
     }
     match &result.result {
         CheckResult::Pass | CheckResult::Unchecked => Ok(Verdict::Good),
@@ -111,9 +139,51 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     }
 }
 
-fn print(result: &RunResult, session: &mut Session) -> Result<(), Failure> {
+/// The name of the workload or the trace, for people and for the results.
+fn workload(arguments: &Arguments) -> String {
+    match (&arguments.trace, &arguments.workload) {
+        (Some(path), _) => format!("{TRACE}{}", path.display()),
+        (None, workload) => workload.clone().unwrap_or_default(),
+    }
+}
+
+/// Reads a trace and resolves the machine that replays it. Says what cannot be replayed faithfully.
+fn traced(spec: &RunSpec, path: &Path, session: &Session) -> Result<Setup, Failure> {
+    // A mistake in the machine is told before a large trace is read.
+    setup::resolve_idle(session.registry, spec)?;
+    let trace = Trace::open(path)?;
+    trace.warnings().iter().for_each(|warning| print_warning(warning));
+    Ok(setup::resolve_trace(session.registry, spec, trace)?)
+}
+
+fn trace_json(trace: &Trace) -> Value {
+    json!({
+        "path": trace.path(),
+        "sha256": trace.sha256(),
+        "kernels": trace.kernels(),
+        "instructions": trace.instructions(),
+        "bytes": trace.bytes(),
+        "warnings": trace.warnings(),
+    })
+}
+
+fn print_recorded(recorded: Recorded, arguments: &Arguments) {
+    let Recorded { kernels, instructions, cpu_threads } = recorded;
+    let folder = arguments.record_trace.as_deref().unwrap_or(Path::new("")).display();
+    print_note(&format!("{folder}: {} instructions of {} kernels", count(instructions), count(kernels as u64)));
+    if cpu_threads {
+        print_warning("a trace has no CPU threads, and those of this program are not in it");
+    }
+}
+
+fn print(result: &RunResult, trace: Option<&Trace>, session: &mut Session) -> Result<(), Failure> {
     session.output.line(&format!("{}\n", result.spec))?;
-    for (label, value) in summary(result) {
+    let traced = trace.map(|trace| {
+        let (kernels, instructions) = (count(trace.kernels() as u64), count(trace.instructions()));
+        let contents = format!("{kernels} kernels, {instructions} instructions, SHA-256 {:.16}…", trace.sha256());
+        ("trace", format!("{}: {contents}", trace.path()))
+    });
+    for (label, value) in summary(result).into_iter().chain(traced) {
         session.output.line(&format!("  {label:<16}{value}"))?;
     }
     session.output.line("")?;
@@ -125,7 +195,11 @@ fn summary(result: &RunResult) -> Vec<(&'static str, String)> {
     let counter = |key: &str| count(metric(key) as u64);
     let verdict = match &result.result {
         CheckResult::Fail(message) => format!("FAIL: {message}"),
-        CheckResult::Pass | CheckResult::Unchecked => result.result.name().to_owned(),
+        CheckResult::Pass => result.result.name().to_owned(),
+        CheckResult::Unchecked if result.spec.workload.starts_with(TRACE) => {
+            "unchecked: a trace has no values, so nobody knows the right ones".to_owned()
+        }
+        CheckResult::Unchecked => result.result.name().to_owned(),
     };
     let hits = percent(metric("l1.load_hits"), metric("l1.loads"));
     let latency = metric("l1.load_latency_cycles") / metric("l1.loads_completed").max(1.0);

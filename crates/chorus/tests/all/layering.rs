@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Every crate of the workspace, with the crates of the workspace that it depends on. A change of a line here changes
 /// the architecture, and so must change ARCHITECTURE.md.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("chorus-cargo-version", &[]),
     ("chorus-protocol", &[]),
     ("chorus-system", &[]),
@@ -17,10 +17,19 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("chorus-litmus", &["chorus-protocol"]),
     ("chorus-verify", &["chorus-litmus", "chorus-protocol"]),
     ("chorus-workloads", &["chorus-kernel", "chorus-protocol", "chorus-system"]),
+    ("chorus-trace", &["chorus-kernel", "chorus-protocol"]),
     ("chorus-registry", &["chorus-litmus", "chorus-protocol", "chorus-system", "chorus-verify", "chorus-workloads"]),
     (
         "chorus-lab",
-        &["chorus-kernel", "chorus-protocol", "chorus-registry", "chorus-sim", "chorus-system", "chorus-workloads"],
+        &[
+            "chorus-kernel",
+            "chorus-protocol",
+            "chorus-registry",
+            "chorus-sim",
+            "chorus-system",
+            "chorus-trace",
+            "chorus-workloads",
+        ],
     ),
     ("chorus-proof", &["chorus-lab", "chorus-protocol", "chorus-registry", "chorus-system", "chorus-verify"]),
     (
@@ -34,6 +43,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
             "chorus-registry",
             "chorus-sim",
             "chorus-system",
+            "chorus-trace",
             "chorus-verify",
             "chorus-workloads",
         ],

@@ -26,3 +26,4 @@ mod runs;
 mod template;
 mod tidy;
 mod torture;
+mod traces;
