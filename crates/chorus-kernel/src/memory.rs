@@ -214,6 +214,11 @@ impl HostMemory {
         }
     }
 
+    /// Writes the masked bits of a word, for elements narrower than a word.
+    pub fn store_bits(&self, word: usize, bits: u32, value: u32) {
+        merge(&self.words[word], bits, value);
+    }
+
     /// Writes the masked bytes of a virtual line. No other word of the line is written.
     pub fn write_line<const W: usize>(&self, line: LineAddr, mask: ByteMask, data: &LineData<W>) {
         let places = self.line_places::<W>(line);

@@ -61,7 +61,8 @@ impl Annotate {
             Annotate::None => Ok(prepare(memory).into_iter().map(Annotated::nothing).map(boxed).collect()),
             Annotate::Auto => {
                 let mut flat = memory.clone();
-                let programs = prepare(&mut flat).into_iter().zip(shares);
+                // What threads print is shown once, by the run itself.
+                let programs = chorus_program::with_printing(false, || prepare(&mut flat)).into_iter().zip(shares);
                 let recordings: Vec<Recording> = programs
                     .map(|(mut program, &chiplets)| Recording::of(program.as_mut(), &flat, gpus, chiplets))
                     .collect::<Result<_, _>>()?;

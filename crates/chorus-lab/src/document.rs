@@ -153,6 +153,11 @@ impl Name {
         self.0.span()
     }
 
+    /// Another text at the same place.
+    pub(crate) fn renamed(&self, text: String) -> Name {
+        Name(Spanned::new(self.span(), text))
+    }
+
     /// A copy that messages place elsewhere.
     pub(crate) fn at(&self, span: Range<usize>) -> Name {
         Name(Spanned::new(span, self.to_string()))

@@ -1,7 +1,8 @@
 //! The workloads that run at the same time: `A` alone, `A+B` on all modules together, or `A@0-1+B@2-3` on modules of
-//! their own (CPElide paper, section VI).
+//! their own (CPElide paper, section VI). A name that is the path of a program file stands for that program.
 
 use std::ops::Range;
+use std::path::Path;
 
 use chorus_registry::Registry;
 use chorus_system::Scale;
@@ -35,20 +36,55 @@ impl Job {
 
 /// The jobs that `text` names, with the default sizes of a scale. The error says which workload or module is wrong.
 pub fn parse(registry: &Registry, text: &str, scale: Scale) -> Result<Vec<Job>, String> {
-    text.split(BESIDE).map(|text| job(registry, text, scale)).collect()
+    parts(text).into_iter().map(|text| job(registry, text, scale)).collect()
+}
+
+/// The workload of a name, or the program at a path. The error says what is wrong with the name or the program.
+pub fn workload(registry: &Registry, name: &str) -> Result<&'static dyn Workload, String> {
+    if chorus_program::is_path(name) {
+        return chorus_program::load(name)
+            .map(|program| program as &'static dyn Workload)
+            .map_err(|error| error.to_string());
+    }
+    registry.expect_workload(name)
+}
+
+/// A list of workloads in which the paths of programs begin with a folder if they lie there and not in the working
+/// directory.
+pub(crate) fn in_folder(text: &str, folder: &Path) -> String {
+    let located = |part: &str| {
+        let (name, modules) = split(part);
+        let beside = folder.join(name);
+        let is_beside = chorus_program::is_path(name) && !Path::new(name).is_file() && beside.is_file();
+        let name = if is_beside { beside.display().to_string() } else { name.to_owned() };
+        modules.map_or_else(|| name.clone(), |modules| format!("{name}{ON}{modules}"))
+    };
+    parts(text).into_iter().map(located).collect::<Vec<_>>().join(&BESIDE.to_string())
+}
+
+/// The workloads that run at the same time. The path of a file may contain the character between them.
+fn parts(text: &str) -> Vec<&str> {
+    let is_file = chorus_program::is_path(text) && Path::new(text).is_file();
+    if is_file { vec![text] } else { text.split(BESIDE).collect() }
+}
+
+/// A workload and its modules. The path of a program may contain the character between them.
+fn split(part: &str) -> (&str, Option<&str>) {
+    match part.rsplit_once(ON) {
+        Some((name, modules)) if !chorus_program::is_path(modules) => (name, Some(modules)),
+        Some(_) | None => (part, None),
+    }
 }
 
 /// The names of the workloads in `text`, without their modules.
 pub fn names(text: &str) -> impl Iterator<Item = &str> {
-    text.split(BESIDE).map(|job| job.split(ON).next().unwrap_or(job))
+    parts(text).into_iter().map(|part| split(part).0)
 }
 
 fn job(registry: &Registry, text: &str, scale: Scale) -> Result<Job, String> {
-    let (name, modules) = match text.split_once(ON) {
-        Some((name, modules)) => (name, Some(parse_modules(name, modules)?)),
-        None => (text, None),
-    };
-    let workload = registry.expect_workload(name)?;
+    let (name, modules) = split(text);
+    let modules = modules.map(|modules| parse_modules(name, modules)).transpose()?;
+    let workload = workload(registry, name)?;
     Ok(Job { workload, sizes: workload.sizes_at(scale), modules })
 }
 

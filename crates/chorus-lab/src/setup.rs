@@ -43,11 +43,11 @@ pub struct Setup {
     /// The trace that is replayed, if the run has one instead of workloads.
     pub trace: Option<Arc<Trace>>,
     /// 16 hexadecimal digits that identify the configuration. They change with any value of the machine, any parameter
-    /// of the protocol, any size that differs from its scale's default, the contents of the graph, and the source of
-    /// annotations. If nothing differs from the system's file, they are the system's own hash.
+    /// of the protocol, any size that differs from its scale's default, the contents of a user's graph and programs,
+    /// and the source of annotations. If nothing differs from the system's file, they are the system's own hash.
     pub config_hash: String,
     /// The configuration as TOML, as it is stored with results: the machine, the parameters, the changed sizes, the
-    /// graph and the source of annotations.
+    /// graph, the programs and the source of annotations.
     pub config_text: String,
 }
 
@@ -248,11 +248,16 @@ fn resolve_with(registry: &Registry, spec: &RunSpec, mut jobs: Vec<Job>) -> Resu
     let identity = graph.as_ref().map(|own| &own.identity);
     let annotate_text = spec.annotate.text();
     let contents = identity.map_or_else(String::new, |identity| identity.contents());
-    let beside = format!("{parameters_text}{sizes_text}{contents}{annotate_text}");
+    let programs: BTreeMap<&str, &str> =
+        jobs.iter().filter_map(|job| job.workload.own_file()).map(|own| (own.path, own.sha256)).collect();
+    let program_contents: String = programs.values().copied().collect();
+    let beside = format!("{parameters_text}{sizes_text}{contents}{program_contents}{annotate_text}");
     let graph_text = identity.map_or_else(String::new, |identity| identity.text());
+    let table = |(path, sha256): (&&str, &&str)| format!("\n[program.{}]\nsha256 = \"{sha256}\"\n", toml_key(path));
+    let program_text: String = programs.iter().map(table).collect();
     Ok(Setup {
         config_hash: if beside.is_empty() { system.hash.clone() } else { hash(&system.hash, &beside) },
-        config_text: format!("{}{parameters_text}{sizes_text}{graph_text}{annotate_text}", system.text),
+        config_text: format!("{}{parameters_text}{sizes_text}{graph_text}{program_text}{annotate_text}", system.text),
         system,
         protocol,
         parameters,
@@ -393,7 +398,13 @@ fn parameters_text(protocol: &dyn Protocol, parameters: &Parameters) -> String {
 fn sizes_text(job: &Job, scale: Scale) -> String {
     let changed = job.sizes.iter().filter(|(size, value)| size.default_at(scale) != *value);
     let lines: String = changed.map(|(size, value)| format!("{} = {value}\n", size.key)).collect();
-    if lines.is_empty() { lines } else { format!("\n[workload.{}]\n{lines}", job.workload.name()) }
+    if lines.is_empty() { lines } else { format!("\n[workload.{}]\n{lines}", toml_key(job.workload.name())) }
+}
+
+/// A name as a key of TOML. Paths must be quoted.
+fn toml_key(name: &str) -> String {
+    let is_bare = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if is_bare { name.to_owned() } else { toml::Value::from(name).to_string() }
 }
 
 fn hash(system: &str, beside: &str) -> String {
@@ -483,6 +494,16 @@ mod tests {
         assert_eq!(config["graph"]["nodes"].as_integer(), Some(2));
         assert_eq!(config["graph"]["sha256"].as_str().map(str::len), Some(64));
         assert!(config["graph"]["file"].as_str().is_some_and(|file| file.ends_with("one.txt")));
+    }
+
+    #[test]
+    fn the_stored_configuration_has_the_contents_of_programs() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/cuda/saxpy/program.toml");
+        let set = vec!["workload.n=1024".to_owned()];
+        let setup = resolve(&RunSpec { workload: path.to_owned(), set, ..spec("gpu-vi", &[]) }).unwrap();
+        let config: toml::Table = setup.config_text.parse().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(config["program"][path]["sha256"].as_str().map(str::len), Some(64));
+        assert_eq!(config["workload"][path]["n"].as_integer(), Some(1024));
     }
 
     #[test]

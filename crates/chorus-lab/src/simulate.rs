@@ -60,7 +60,12 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<
     }
     let (wall, processor) = (Instant::now(), Stopwatch::new(manner.threads));
     let run = || run(setup, spec, manner);
-    let simulated = if lacks_coherence { quietly(run).unwrap_or_else(|panic| Err(crash(&*panic))) } else { run() }?;
+    // Programs of users may do anything, and any program may under incoherent caches.
+    let is_own = setup.jobs.iter().any(|job| job.workload.own_file().is_some());
+    let simulated = match lacks_coherence || is_own {
+        true => quietly(run).unwrap_or_else(|panic| Err(crash(&*panic, lacks_coherence))),
+        false => run(),
+    }?;
     let Build { chorus_version, git_revision } = build();
     Ok(RunResult {
         spec: spec.clone(),
@@ -134,6 +139,9 @@ pub fn refusal(protocol: &dyn Protocol, jobs: &[Job]) -> Option<RunError> {
     Some(RunError::new(RunErrorKind::Refused, message))
 }
 
+/// Begins the message of a panic of a kernel in PTX that does what no GPU allows.
+const KERNEL_PANIC: &str = "kernel ";
+
 /// A program without kernels.
 struct Nothing;
 
@@ -205,11 +213,21 @@ fn failure(error: SimError) -> RunError {
 }
 
 /// The error of a program that panicked. A program that computes addresses from stale values can end anywhere. To its
-/// user, it is a program that never finished.
-fn crash(panic: &(dyn Any + Send)) -> RunError {
+/// user, it is a program that never finished. With coherent caches, a kernel that fails is a mistake of the program,
+/// and anything else is a defect.
+fn crash(panic: &(dyn Any + Send), lacks_coherence: bool) -> RunError {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-    RunError::new(RunErrorKind::Stuck, format!("the program crashed on values that it read: {text}"))
+    if lacks_coherence {
+        return RunError::new(RunErrorKind::Stuck, format!("the program crashed on values that it read: {text}"));
+    }
+    if let Some(mistake) = text.strip_prefix(chorus_program::PANIC) {
+        return RunError::new(RunErrorKind::BadInput, mistake);
+    }
+    if text.starts_with(KERNEL_PANIC) {
+        return RunError::new(RunErrorKind::BadInput, text);
+    }
+    RunError::new(RunErrorKind::Defect, format!("Chorus itself failed: {text}"))
 }
 
 #[cfg(test)]
@@ -222,8 +240,9 @@ mod tests {
     #[test]
     fn a_crash_of_the_program_is_a_stuck_run_with_its_message() {
         let panic = quietly(|| panic!("index {} out of range", 7)).expect_err("it panics");
-        let error = crash(&*panic);
+        let error = crash(&*panic, true);
         assert_eq!(error.kind, RunErrorKind::Stuck);
         assert!(error.message.ends_with("index 7 out of range"), "{error}");
+        assert_eq!(crash(&*panic, false).kind, RunErrorKind::Defect);
     }
 }

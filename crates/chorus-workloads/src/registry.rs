@@ -101,6 +101,15 @@ impl Paper {
     }
 }
 
+/// The file that a user's program is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnFile {
+    /// Its path, as it was given.
+    pub path: &'static str,
+    /// The SHA-256 of its contents and of those of every file that it names, in hexadecimal digits.
+    pub sha256: &'static str,
+}
+
 /// A workload: a declaration, and a program of any size and seed.
 pub trait Workload: Sync {
     /// The name on the command line: the paper's abbreviation, lower-case.
@@ -137,6 +146,11 @@ pub trait Workload: Sync {
     fn build(&self, sizes: &Sizes, seed: u64, memory: &mut HostMemory) -> HostProgram;
     /// The function that builds it on a graph that its user brings along, where it takes one.
     fn on_graph(&self) -> Option<OnGraph> {
+        None
+    }
+    /// The file that it is read from, if it is no part of Chorus. Its kernels may do anything, so drivers expect that
+    /// they crash.
+    fn own_file(&self) -> Option<OwnFile> {
         None
     }
     /// Builds the program as drivers take it, in a box.

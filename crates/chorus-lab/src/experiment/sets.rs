@@ -1,6 +1,7 @@
 //! Named sets of workloads: declared in `[sets]`, used as `"@NAME"` in every list of workloads.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -40,7 +41,7 @@ impl Sets {
         for name in names.iter() {
             match self.find(document, name)? {
                 Some((_, members)) => workloads.extend(members.iter().map(|member| member.at(name.span()))),
-                None => workloads.push(name.clone()),
+                None => workloads.push(located(document, name)),
             }
         }
         *names = workloads;
@@ -55,7 +56,13 @@ impl Sets {
         known: &KnownNames<'_>,
     ) -> Result<(), DocumentError> {
         for workload in workloads {
-            if !jobs::names(workload).all(|name| known.workloads.contains(&name)) {
+            let programs = jobs::names(workload).filter(|name| chorus_program::is_path(name));
+            for path in programs {
+                let loaded = chorus_program::load(path);
+                loaded.map_err(|error| document.mistake(workload.span(), error.to_string()))?;
+            }
+            let is_known = |name: &str| chorus_program::is_path(name) || known.workloads.contains(&name);
+            if !jobs::names(workload).all(is_known) {
                 let sets = self.marked_names();
                 let names: Vec<&str> = sets.iter().map(String::as_str).chain(known.workloads.iter().copied()).collect();
                 document.check_known("workload", workload, &names)?;
@@ -75,7 +82,7 @@ impl Sets {
         let mut members = Vec::new();
         for name in self.0.get(set).into_iter().flatten() {
             match self.find(document, name)? {
-                None => members.push(name.clone()),
+                None => members.push(located(document, name)),
                 Some((inner, _)) if open.contains(&inner) => {
                     let message = format!("key `{set}`: set `{MARK}{inner}` contains itself");
                     return Err(document.mistake(name.span(), message));
@@ -99,4 +106,10 @@ impl Sets {
     fn marked_names(&self) -> Vec<String> {
         self.0.keys().map(|set| format!("{MARK}{set}")).collect()
     }
+}
+
+/// A workload, whose programs may lie beside the document that names them.
+fn located(document: &Document<'_>, name: &Name) -> Name {
+    let folder = Path::new(document.name).parent().unwrap_or(Path::new(""));
+    name.renamed(jobs::in_folder(name, folder))
 }

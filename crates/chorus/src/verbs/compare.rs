@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use chorus_lab::comparison::{Average, Cell, Comparison, MachineTable, Quantity, Request, Selection, compare};
-use chorus_lab::paper;
 use chorus_lab::reproduce::STORE_FILE;
 use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
+use chorus_lab::{jobs, paper};
 use chorus_registry::{Registry, unknown};
 use chorus_system::Scale;
 use clap::Args;
@@ -34,6 +34,7 @@ Examples:
   chorus compare --minutes 10                     as much as ten minutes give; the same command goes on
   chorus compare --systems tc                     everything on one machine
   chorus compare --systems hmg,rec --workloads bfs,mst,lstm
+  chorus compare --systems tc --workloads examples/cuda/bfs/program.toml
   chorus compare --systems all --jobs 16          all machines: hours
   chorus compare --minutes 0 --json               what is there already
 
@@ -49,7 +50,7 @@ pub struct Arguments {
     /// Protocols to compare; by default all.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     protocols: Vec<String>,
-    /// Workloads to run; by default all.
+    /// Workloads to run: names, or paths of program files; by default all that Chorus ships.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     workloads: Vec<String>,
     /// Protocol that times are relative to. By default it is the baseline of the paper whose machine it is.
@@ -131,7 +132,7 @@ fn selection(registry: &Registry, arguments: &Arguments) -> Result<Selection, Fa
         registry.expect_protocol(protocol).map_err(Failure::bad_input)?;
     }
     for workload in &arguments.workloads {
-        registry.expect_workload(workload).map_err(Failure::bad_input)?;
+        jobs::workload(registry, workload).map_err(Failure::bad_input)?;
     }
     let baselines = match &arguments.baseline {
         Some(baseline) => systems.iter().map(|system| (system.clone(), baseline.clone())).collect(),
@@ -140,7 +141,10 @@ fn selection(registry: &Registry, arguments: &Arguments) -> Result<Selection, Fa
     Ok(Selection {
         systems,
         protocols: chosen(&arguments.protocols, registry.protocol_names()),
-        workloads: chosen(&arguments.workloads, registry.workload_names()),
+        workloads: chosen(&arguments.workloads, registry.workload_names())
+            .into_iter()
+            .chain(arguments.workloads.iter().filter(|name| chorus_program::is_path(name)).cloned())
+            .collect(),
         baselines,
         scale: arguments.scale.scale,
     })

@@ -1,5 +1,6 @@
 //! `chorus explain`: shows everything about one system, protocol or workload.
 
+use chorus_lab::jobs;
 use chorus_lab::setup::resolve_system;
 use chorus_protocol::registry::Protocol;
 use chorus_registry::{Registry, SIZE_PREFIX, unknown};
@@ -19,7 +20,8 @@ Examples:
   chorus explain tc --scale paper --set l1.size_bytes=64KiB
   chorus explain my-system.toml --json
   chorus explain stn                            a workload with its sizes
-  chorus explain hmg --kind protocol            a name that a system has, too";
+  chorus explain hmg --kind protocol            a name that a system has, too
+  chorus explain examples/cuda/bfs/program.toml --kind workload";
 
 /// Columns of the value of a key.
 const VALUE_COLUMNS: u16 = 16;
@@ -28,7 +30,7 @@ const VALUE_COLUMNS: u16 = 16;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Name of a system, protocol or workload, or path of a system file.
+    /// Name of a system, protocol or workload, or path of a system file; with --kind workload, path of a program file.
     name: String,
     /// Kind that is meant if several kinds have the name. Without it, systems come first, then protocols.
     #[arg(long, value_enum)]
@@ -60,6 +62,9 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     }
     if let Some(protocol) = registry.find_protocol(name).filter(|_| allows(Kind::Protocol)) {
         return explain_protocol(protocol, arguments, session);
+    }
+    if arguments.kind == Some(Kind::Workload) && chorus_program::is_path(name) {
+        return explain_workload(jobs::workload(registry, name).map_err(Failure::bad_input)?, arguments, session);
     }
     if let Some(workload) = registry.find_workload(name).filter(|_| allows(Kind::Workload)) {
         return explain_workload(workload, arguments, session);

@@ -12,6 +12,7 @@ pub mod litmus;
 mod model;
 pub mod mutate;
 mod new;
+mod ptx;
 pub mod reproduce;
 mod run;
 mod search;
@@ -34,6 +35,8 @@ pub enum Verb {
     Explain(explain::Arguments),
     /// Simulate one workload under one protocol.
     Run(run::Arguments),
+    /// Show the kernels of a PTX file: parameters, resources, opcodes, and what is not supported.
+    Ptx(ptx::Arguments),
     /// Reproduce papers: make their runs, draw their figures and judge their claims.
     Reproduce(reproduce::Arguments),
     /// Compare every protocol with every workload, one table per machine.
@@ -68,6 +71,7 @@ impl Verb {
             Verb::List(arguments) => list::run(arguments, session),
             Verb::Explain(arguments) => explain::run(arguments, session),
             Verb::Run(arguments) => run::run(arguments, session),
+            Verb::Ptx(arguments) => ptx::run(arguments, session),
             Verb::Reproduce(arguments) => reproduce::run(arguments, session),
             Verb::Compare(arguments) => compare::run(arguments, session),
             Verb::Check(arguments) => check::run(arguments, session),

@@ -30,7 +30,8 @@ Examples:
   chorus run --system cpelide --protocol cpelide --workload square --annotate auto
   chorus run --system hmg --protocol hmg --workload mst --scale paper --threads 4
   chorus run --system hmg --protocol hmg --trace traces/vectoradd
-  chorus run --system tc --protocol gpu-vi --workload stn --record-trace traces/stn";
+  chorus run --system tc --protocol gpu-vi --workload stn --record-trace traces/stn
+  chorus run --system tc --protocol gpu-vi --program examples/cuda/bfs/program.toml --set workload.n=2^14";
 
 /// The largest number of threads that is accepted: a machine is divided into no more parts.
 const THREADS_MAX: i64 = 256;
@@ -48,13 +49,17 @@ pub struct Arguments {
     /// Coherence protocol of the caches.
     #[arg(long)]
     protocol: String,
-    /// Workload to run: a name, several that run at the same time (`A+B`), or several on modules of their own
-    /// (`A@0-1+B@2-3`).
-    #[arg(long, required_unless_present = "trace")]
+    /// Workload to run: a name, the path of a program file, several that run at the same time (`A+B`), or several on
+    /// modules of their own (`A@0-1+B@2-3`).
+    #[arg(long, required_unless_present_any = ["program", "trace"])]
     workload: Option<String>,
+    /// Program of your own to run: a file that names kernels in PTX and describes the host's side, such as
+    /// `program.toml`. It is the same as `--workload FILE`.
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    program: Option<String>,
     /// Trace in the format of Accel-Sim to replay instead of a workload: a directory with a `kernelslist.g`, or one
     /// `.traceg` or `.traceg.xz`. It has addresses and no values, so its result is unchecked.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["workload", "graph", "graph_format"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["workload", "program", "graph", "graph_format"])]
     trace: Option<PathBuf>,
     /// Write what the program does as a trace that Accel-Sim reads, into a directory that is empty or does not exist.
     #[arg(long, value_name = "DIR")]
@@ -115,8 +120,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let activity = session.activity(None);
     activity.begin(spec.to_string());
     let &Arguments { allow_incoherent, threads, window, .. } = arguments;
-    let recorded = recorder.as_ref();
-    let result = simulate_on(&spec, &setup, Manner { allow_incoherent, threads, window, recorder: recorded })?;
+    let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref() };
+    let result = chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner))?;
     drop(activity);
     if arguments.form.json {
         let mut json = result.to_json();
@@ -139,11 +144,14 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     }
 }
 
-/// The name of the workload or the trace, for people and for the results.
+/// The name of the workload or the trace, for people and for the results. A program file without a separator in its path
+/// is named as one in the working directory, so that it is no workload's name.
 fn workload(arguments: &Arguments) -> String {
-    match (&arguments.trace, &arguments.workload) {
-        (Some(path), _) => format!("{TRACE}{}", path.display()),
-        (None, workload) => workload.clone().unwrap_or_default(),
+    match (&arguments.trace, &arguments.program, &arguments.workload) {
+        (Some(path), ..) => format!("{TRACE}{}", path.display()),
+        (None, Some(path), _) if chorus_program::is_path(path) => path.clone(),
+        (None, Some(path), _) => format!("./{path}"),
+        (None, None, workload) => workload.clone().unwrap_or_default(),
     }
 }
 

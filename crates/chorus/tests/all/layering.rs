@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Every crate of the workspace, with the crates of the workspace that it depends on. A change of a line here changes
 /// the architecture, and so must change ARCHITECTURE.md.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("chorus-cargo-version", &[]),
     ("chorus-protocol", &[]),
     ("chorus-system", &[]),
@@ -17,12 +17,15 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("chorus-litmus", &["chorus-protocol"]),
     ("chorus-verify", &["chorus-litmus", "chorus-protocol"]),
     ("chorus-workloads", &["chorus-kernel", "chorus-protocol", "chorus-system"]),
+    ("chorus-ptx", &["chorus-kernel", "chorus-protocol"]),
+    ("chorus-program", &["chorus-kernel", "chorus-ptx", "chorus-system", "chorus-workloads"]),
     ("chorus-trace", &["chorus-kernel", "chorus-protocol"]),
     ("chorus-registry", &["chorus-litmus", "chorus-protocol", "chorus-system", "chorus-verify", "chorus-workloads"]),
     (
         "chorus-lab",
         &[
             "chorus-kernel",
+            "chorus-program",
             "chorus-protocol",
             "chorus-registry",
             "chorus-sim",
@@ -38,8 +41,10 @@ const LAYERS: [(&str, &[&str]); 13] = [
             "chorus-kernel",
             "chorus-lab",
             "chorus-litmus",
+            "chorus-program",
             "chorus-proof",
             "chorus-protocol",
+            "chorus-ptx",
             "chorus-registry",
             "chorus-sim",
             "chorus-system",

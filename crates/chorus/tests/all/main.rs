@@ -19,6 +19,7 @@ mod outputs;
 mod own_graphs;
 #[path = "../../../chorus-verify/tests/pages/mod.rs"]
 mod pages;
+mod programs;
 mod proof;
 mod prose;
 mod replays;
