@@ -44,7 +44,7 @@ impl Files {
         let (path, bytes) = self.read(node)?;
         let elements = if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
             npy::elements(&bytes, element)
-        } else if bytes.len() as u64 % element.bytes() == 0 {
+        } else if (bytes.len() as u64).is_multiple_of(element.bytes()) {
             Ok(bytes)
         } else {
             let size = element.bytes();
