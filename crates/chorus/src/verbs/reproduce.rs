@@ -34,6 +34,7 @@ Examples:
   chorus reproduce hmg                        everything about one paper
   chorus reproduce rec cpelide                everything about two
   chorus reproduce tc --scale paper --jobs 8 --out paper-results
+  chorus reproduce rec --headline --scale paper
   chorus reproduce --scale paper --estimate   how long that will take, before it runs
   chorus reproduce my-experiment.toml --json
 
@@ -49,15 +50,24 @@ pub struct Arguments {
     scale: ScaleArgument,
     #[command(flatten)]
     study: StudyArguments,
+    /// Make the headline figure of each paper alone. Without names of papers, this is the default.
+    #[arg(long)]
+    headline: bool,
     /// Run nothing. Say how many runs are missing, and how long they will take by what earlier runs cost.
     #[arg(long)]
     estimate: bool,
     /// Write the results of headline figures to `DIR/NAME/results.csv`, where pages at other scales show them. Rows of
-    /// other scales stay.
+    /// other scales stay. After Ctrl-C, the finished runs are written.
     #[arg(long, value_name = "DIR", conflicts_with = "estimate")]
     record: Option<PathBuf>,
     #[command(flatten)]
     form: JsonArgument,
+}
+
+impl Arguments {
+    fn headline_only(&self) -> bool {
+        self.headline || self.papers.is_empty()
+    }
 }
 
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
@@ -76,7 +86,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let tally = Tally::new(session.matrix_progress());
     let work = || make(session.registry, arguments, &papers, &store, &cancel, &tally);
     let reproduction = interruptible(&cancel, work, || report_stop(&tally, &arguments.study.out))?;
-    if let Some(directory) = arguments.record.as_ref().filter(|_| !reproduction.cancelled) {
+    if let Some(directory) = &arguments.record {
         record(directory, arguments, &papers, &reproduction)?;
     }
     if arguments.form.json {
@@ -105,7 +115,7 @@ fn make(
     Ok(reproduce(&Request {
         registry,
         papers,
-        headline_only: arguments.papers.is_empty(),
+        headline_only: arguments.headline_only(),
         scale: arguments.scale.scale,
         out: &arguments.study.out,
         jobs: arguments.study.jobs(),

@@ -61,7 +61,7 @@ fn estimate(
     session: &Session,
 ) -> Result<Estimate, Failure> {
     let build = build();
-    let runs = runs_of(paper, arguments.papers.is_empty(), arguments.scale.scale);
+    let runs = runs_of(paper, arguments.headline_only(), arguments.scale.scale);
     let mut there = Vec::new();
     for spec in &runs {
         let hash = setup::resolve(session.registry, spec)?.config_hash;
