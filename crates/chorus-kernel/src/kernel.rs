@@ -32,14 +32,14 @@ pub struct WaveId {
     pub gpus: u32,
 }
 
-/// What a source knows of its wavefront when it starts.
+/// The facts that a source knows of its wavefront when it starts.
 #[derive(Clone, Debug)]
 pub struct WaveStart {
     /// The identity of the wavefront.
     pub id: WaveId,
     /// The local data share of its work-group.
     pub local_data: LocalData,
-    /// What atomics order on this machine besides themselves.
+    /// The accesses that atomics order on this machine, besides themselves.
     pub atomic_order: AtomicOrder,
 }
 

@@ -38,7 +38,7 @@ pub struct MemoryOp {
     place: Place,
     /// Line accesses that have not come back; set by the driver when it issues the operation.
     pub accesses: u8,
-    /// What lies nowhere else. A slot keeps this memory for later instructions.
+    /// Everything that lies nowhere else. A slot keeps this memory for later instructions.
     apart: Option<Box<Apart>>,
     /// Store data and operands, then the values read.
     pub data: [u32; LANES],
@@ -80,7 +80,7 @@ enum Place {
 struct Apart {
     /// The words of a store or an atomic, the first ones of each lane.
     words: [u32; LANES],
-    /// What is behind the first words.
+    /// The words behind the first.
     wide: Option<Box<Wide>>,
 }
 
@@ -201,7 +201,7 @@ impl MemoryOp {
         }
     }
 
-    /// What only few instructions have.
+    /// The parts that only few instructions have.
     fn wide(&self) -> Option<&Wide> {
         if self.place != Place::Wide {
             return None;

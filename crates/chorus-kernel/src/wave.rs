@@ -32,7 +32,7 @@ impl Wave {
         Wave { id, state, lds, atomic_order }
     }
 
-    /// What a source that is no future knows of this wavefront.
+    /// The facts for a source that is no future.
     pub(crate) fn into_start(self) -> WaveStart {
         let Wave { id, lds: local_data, atomic_order, .. } = self;
         WaveStart { id, local_data, atomic_order }

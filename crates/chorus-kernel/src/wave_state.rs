@@ -165,8 +165,8 @@ impl WaveState {
         (0..self.slots.len() as u16).rev().for_each(|slot| self.release(slot));
     }
 
-    /// Queues an operation that nobody waits for: arithmetic, or an access of the local data share. No arithmetic at all
-    /// is no operation.
+    /// Queues an operation that nobody waits for: arithmetic, or an access of the local data share. No arithmetic at
+    /// all is no operation.
     #[inline]
     pub fn push(&mut self, operation: Operation) {
         if operation != Operation::Alu(0) {

@@ -63,7 +63,7 @@ impl Code {
 /// The value of a register before the first instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Preset {
-    /// The same in all lanes of all wavefronts.
+    /// A value that all lanes of all wavefronts share.
     Value(u64),
     /// The generic address of the byte of the module's variables that lie in global memory.
     Global(u64),
@@ -113,7 +113,7 @@ pub(crate) struct Guard {
     pub(crate) negated: bool,
 }
 
-/// What an instruction does.
+/// The action of an instruction.
 pub(crate) enum Action {
     Compute(Step),
     /// Lanes with the guard go to `target`, the others to the next instruction. They meet at `meeting`.
@@ -167,7 +167,7 @@ pub(crate) enum ReductionKind {
     Any,
 }
 
-/// What the lanes of a `*.sync` do together.
+/// The common action of the lanes of a `*.sync`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SyncAction {
     Meet,
@@ -248,7 +248,7 @@ pub(crate) struct Store {
 pub(crate) struct Atomic {
     pub(crate) address: Address,
     pub(crate) op: AtomicOp,
-    /// 4 or 8.
+    /// The width of an element: 4 or 8 bytes.
     pub(crate) bytes: u8,
     /// Where the old value goes, if anybody wants it.
     pub(crate) to: Option<Register>,

@@ -18,7 +18,7 @@ pub struct PtxError {
     pub file: String,
     /// Where it is wrong, or where it asks for something that is not supported.
     pub at: Place,
-    /// What is wrong.
+    /// A sentence that says what is wrong and what would be accepted.
     pub message: String,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Layout {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Image {
     pub(crate) bytes: Vec<u8>,
-    /// Where addresses of global variables stand: the number of the byte. What stands there is the offset from the first
+    /// The bytes at which addresses of global variables stand. Such an address is kept as the offset from the first
     /// variable, since only the launch knows where that lies.
     relocations: Vec<usize>,
 }

@@ -9,7 +9,7 @@ pub(crate) enum Token {
     Word(String),
     /// A name with a dot before it: a directive, or a part of an opcode.
     Dotted(String),
-    /// An integer.
+    /// An integer, decimal, octal, hexadecimal or binary.
     Integer(u64),
     /// The bits of a 32-bit float.
     Single(u32),

@@ -87,7 +87,7 @@ struct Lowering<'m> {
     local_bytes: u64,
     /// The calls that have been replaced by code.
     inlined: usize,
-    /// What the instruction that is being lowered reads and writes.
+    /// The registers that the instruction at hand reads and writes.
     reads: Vec<Register>,
     writes: Vec<Register>,
     guard: Option<Guard>,

@@ -38,7 +38,7 @@ pub struct Entry {
 /// A parameter of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// The name as declared.
     pub name: String,
     /// Its size in bytes.
     pub bytes: u64,
@@ -59,11 +59,11 @@ pub struct Launch {
     pub dynamic_shared_bytes: u32,
     /// The bytes of each argument.
     pub arguments: Vec<Vec<u8>>,
-    /// What the GPU is that the program knows.
+    /// The part of the machine that the program takes for its GPU.
     pub device: Device,
 }
 
-/// What the GPU is that a program knows. CUDA launches a kernel on one GPU, and scope `.gpu` reaches all its threads. A
+/// The part of the machine that a program takes for its GPU. CUDA launches a kernel on one GPU, and scope `.gpu` reaches all its threads. A
 /// machine with several GPUs that share the work-groups of one launch is something that no such program knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
@@ -83,12 +83,12 @@ pub struct Memory {
     pub variables: u64,
 }
 
-/// What the threads of a launch have printed.
+/// The text that the threads of a launch have printed.
 #[derive(Clone)]
 pub struct Printed(Arc<Running>);
 
 impl Printed {
-    /// What has been printed since the last call, by work-groups and wavefronts in order.
+    /// The text since the last call, by work-groups and wavefronts in order.
     pub fn take(&self) -> String {
         self.0.take_printed()
     }
@@ -131,7 +131,7 @@ impl Module {
         self.layout.global.bytes.len()
     }
 
-    /// What the module's variables in global memory hold at first, if they lie at this address.
+    /// The first contents of the module's variables in global memory, if they lie at this address.
     pub fn variables(&self, address: u64) -> Vec<u8> {
         self.layout.global.at(address)
     }

@@ -12,7 +12,7 @@ use crate::syntax::{Guard, Instruction, Module, Statement};
 /// How deep blocks may lie in each other.
 const DEPTH_MAX: usize = 64;
 
-/// Parses a module.
+/// Parses the text of a whole file.
 pub(crate) fn parse(text: &str) -> Result<Module> {
     let mut parser = Parser { tokens: tokens(text)?, next: 0, depth: 0 };
     let mut module = Module::default();

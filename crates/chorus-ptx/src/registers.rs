@@ -108,7 +108,7 @@ impl Bank for bool {
     }
 }
 
-/// The values that a function gives for each lane. It is a loop that the compiler turns into operations on several lanes.
+/// The values that a function gives for each lane. The compiler turns this loop into operations on several lanes.
 #[inline(always)]
 pub(crate) fn by_lane<T: Copy + Default>(mut f: impl FnMut(usize) -> T) -> [T; LANES] {
     let mut values = [T::default(); LANES];

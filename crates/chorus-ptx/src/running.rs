@@ -27,7 +27,7 @@ pub(crate) struct Running {
     pub(crate) spans_machine: bool,
     /// The address of the module's first variable in global memory.
     pub(crate) globals: u64,
-    /// What the variables in global memory hold before the first launch.
+    /// The contents of the variables in global memory before the first launch.
     pub(crate) global: Arc<Vec<u8>>,
     pub(crate) constant: Vec<u32>,
     pub(crate) constant_bytes: u64,
@@ -145,7 +145,7 @@ impl Running {
         Some(rest[..end].to_vec())
     }
 
-    /// What threads have printed so far, in the order of their work-groups and wavefronts.
+    /// The text that threads have printed so far, in the order of their work-groups and wavefronts.
     pub(crate) fn take_printed(&self) -> String {
         let mut printed = std::mem::take(&mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner));
         printed.sort();

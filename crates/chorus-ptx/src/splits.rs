@@ -2,7 +2,8 @@
 //!
 //! Lanes that part at a branch meet again at its meeting point, where those that come first wait for the others. A loop
 //! that waits for another thread may wait for a lane that waits at the meeting point itself. So where such a loop goes
-//! back, the lanes that wait are let go, and the next split has its turn. Locks among lanes of a wavefront end that way.
+//! back, the lanes that wait are let go, and the next split has its turn. Locks among lanes of a wavefront end that
+//! way.
 
 /// Marks a split that meets nobody.
 const NONE: u32 = u32::MAX;
@@ -10,7 +11,7 @@ const NONE: u32 = u32::MAX;
 /// How often splits go back in loops that wait for nobody before waiting lanes are let go all the same.
 const PATIENCE: u32 = 10_000;
 
-/// What a split waits for.
+/// The event that a split waits for, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SplitState {
     Ready,

@@ -114,9 +114,9 @@ pub(crate) enum Operand {
         offset: i64,
     },
     Vector(Vec<Operand>),
-    /// Two destinations: `%r1|%p1`.
+    /// Two destinations with a bar between them: `%r1|%p1`.
     Pair(Box<Operand>, Box<Operand>),
-    /// A negated predicate.
+    /// A negated predicate: `!%p1`.
     Not(String),
     /// The arguments or results of a call.
     List(Vec<Operand>),

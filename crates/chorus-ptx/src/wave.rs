@@ -23,13 +23,13 @@ pub(crate) use together::REDUCTION_BYTES;
 /// How many instructions a wavefront runs ahead of the machine.
 const AHEAD_MAX: u32 = 256;
 
-/// What comes after an instruction.
+/// The step after an instruction.
 enum Next {
     /// The next instruction of the split.
     Instruction,
-    /// What the instruction has said already.
+    /// A step that the instruction has chosen already.
     Done,
-    /// The same instruction again, once what it waits for is there.
+    /// This instruction again, once the values that it waits for are there.
     Wait,
 }
 

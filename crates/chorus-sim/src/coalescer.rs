@@ -193,8 +193,8 @@ impl AccessQueue {
         LineAccess { is_combined: self.combines && is_associative, ..access }
     }
 
-    /// Splits an instruction whose lanes may touch several words. A lane whose words lie in two lines has a part in both
-    /// accesses.
+    /// Splits an instruction whose lanes may touch several words. A lane whose words lie in two lines has a part in
+    /// both accesses.
     fn split_wide<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
         let mut lines = std::mem::take(&mut self.lines);
         lines.clear();

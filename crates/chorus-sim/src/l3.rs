@@ -185,7 +185,7 @@ mod tests {
         Slice::new(l3, &config.dram, ClockDomains::new(&config.clocks).core, config.l1.line_bytes)
     }
 
-    /// The same, written back.
+    /// A slice of an L3 that is written back.
     fn slice() -> Slice {
         slice_that("write-back")
     }

@@ -85,7 +85,7 @@ fn every_point_of_a_shipped_line_is_where_its_parameter_says() {
             // Other machines have more GPUs or, where they are one, more modules; other scales have larger ones.
             let of_machines = if is_one_gpu(&experiment) { "hierarchy.gpms" } else { "hierarchy.gpus" };
             let systems = varied.iter().filter_map(|variant| variant.system.as_ref().map(|_| of_machines));
-            let scales = varied.iter().filter_map(|variant| variant.scale.map(|_| "core.count"));
+            let scales = varied.iter().filter_map(|variant| variant.scale.map(|_| WAVEFRONTS));
             let key = systems.chain(scales).chain(set).chain(times).next().unwrap();
             let places: Vec<(f64, f64)> = figure
                 .series
@@ -115,14 +115,17 @@ fn is(series: &Series, variant: &str) -> bool {
 /// The value of a parameter of the protocol or of a key of the machine in a run.
 fn value_of(key: &str, run: &RunSpec) -> f64 {
     let setup = setup::resolve(registry(), run).unwrap_or_else(|error| panic!("{error}"));
+    let entries = entries(&setup.system);
+    let entry = |key: &str| entries.iter().find(|entry| entry.key == key).unwrap().value.parse::<f64>().unwrap();
     match setup.parameter_values().get(key) {
         Some(&value) => value as f64,
-        None => {
-            let entries = entries(&setup.system);
-            entries.iter().find(|entry| entry.key == key).unwrap().value.parse().unwrap()
-        }
+        None if key == WAVEFRONTS => entry("core.count") * entry("core.wavefronts"),
+        None => entry(key),
     }
 }
+
+/// The size of a machine at a scale: the wavefronts that a module holds.
+const WAVEFRONTS: &str = "wavefronts of a module";
 
 /// Runs are planned at every scale that the machine has, so a sweep must fit the machine at each.
 #[test]
@@ -166,7 +169,7 @@ fn a_variant_multiplies_what_the_machine_has_at_each_scale() {
 fn shipped_papers_have_as_many_runs_as_ever() {
     // Sweeps over scales share runs with the other figures where a page is made at one of these scales.
     for (name, quick, paper) in
-        [("tc", 210, 210), ("hmg", 610, 610), ("rec", 836, 896), ("cpelide", 768, 792), ("spandex", 135, 135)]
+        [("tc", 210, 210), ("hmg", 970, 970), ("rec", 836, 896), ("cpelide", 768, 792), ("spandex", 135, 135)]
     {
         let experiment = paper::load(registry(), name).unwrap().experiment;
         let runs = [Scale::Quick, Scale::Paper].map(|scale| experiment.runs(scale).len());

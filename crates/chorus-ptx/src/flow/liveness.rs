@@ -1,6 +1,7 @@
 //! Which registers are in use together, and the places that they can share.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use super::blocks::Blocks;
 use crate::code::{Action, Code};
@@ -36,23 +37,80 @@ struct Interval {
     last: u32,
 }
 
-/// Gives registers places.
+/// Gives registers places, so that two share one if they are never needed at the same time.
 pub(crate) fn allocate(code: &Code) -> Allocation {
-    let counts = [code.words, code.longs, code.predicates];
-    let total: usize = counts.iter().sum();
     let blocks = Blocks::of(code);
-    let row = total.div_ceil(64);
-    let pinned: HashSet<Register> = code.presets.iter().map(|&(register, _)| register).collect();
-    if blocks.count().saturating_mul(row) > SETS_MAX {
+    let numbering = Numbering { counts: [code.words, code.longs, code.predicates] };
+    if blocks.count().saturating_mul(numbering.row()) > SETS_MAX {
         return Allocation { places: BTreeMap::new(), unread: HashSet::new(), pressure: u32::MAX };
     }
-    let index = |register: Register| match register.bank {
-        BankKind::Word => usize::from(register.number),
-        BankKind::Long => counts[0] + usize::from(register.number),
-        BankKind::Predicate => counts[0] + counts[1] + usize::from(register.number),
-    };
-    let live_out = live_out(code, &blocks, row, &index);
-    let mut intervals: Vec<Option<Interval>> = vec![None; total];
+    let (intervals, unread) = intervals(code, &blocks, &numbering);
+    let pinned: HashSet<Register> = code.presets.iter().map(|&(register, _)| register).collect();
+    let mut places = BTreeMap::new();
+    for (bank, first) in numbering.banks() {
+        let registers = first.map(|index| (numbering.register(bank, index), intervals[index]));
+        let (fixed, others): (Vec<_>, Vec<_>) = registers.partition(|(register, _)| pinned.contains(register));
+        (0..).zip(&fixed).for_each(|(place, (register, _))| {
+            places.insert(*register, place);
+        });
+        let unused = Interval { first: 0, last: 0 };
+        let used = others.into_iter().map(|(register, interval)| (register, interval.unwrap_or(unused)));
+        share(used.collect(), fixed.len() as u16, &mut places);
+    }
+    let others = numbering.registers().zip(&intervals).filter(|(register, _)| !pinned.contains(register));
+    let pressure = pressure(others.filter_map(|(register, interval)| Some((register, (*interval)?))));
+    Allocation { places, unread, pressure }
+}
+
+/// The registers of all banks in one row of numbers.
+struct Numbering {
+    counts: [usize; 3],
+}
+
+impl Numbering {
+    fn total(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// The number of machine words that hold a bit for each register.
+    fn row(&self) -> usize {
+        self.total().div_ceil(64)
+    }
+
+    fn banks(&self) -> [(BankKind, Range<usize>); 3] {
+        let [words, longs, predicates] = self.counts;
+        let longs_end = words + longs;
+        [
+            (BankKind::Word, 0..words),
+            (BankKind::Long, words..longs_end),
+            (BankKind::Predicate, longs_end..longs_end + predicates),
+        ]
+    }
+
+    fn index(&self, register: Register) -> usize {
+        let before = match register.bank {
+            BankKind::Word => 0,
+            BankKind::Long => self.counts[0],
+            BankKind::Predicate => self.counts[0] + self.counts[1],
+        };
+        before + usize::from(register.number)
+    }
+
+    fn register(&self, bank: BankKind, index: usize) -> Register {
+        let first = self.index(Register { bank, number: 0 });
+        Register { bank, number: (index - first) as u16 }
+    }
+
+    fn registers(&self) -> impl Iterator<Item = Register> + '_ {
+        self.banks().into_iter().flat_map(move |(bank, range)| range.map(move |index| self.register(bank, index)))
+    }
+}
+
+/// The interval of each register that is used, and the atomics whose old values nobody reads.
+fn intervals(code: &Code, blocks: &Blocks, numbering: &Numbering) -> (Vec<Option<Interval>>, HashSet<usize>) {
+    let row = numbering.row();
+    let live_out = live_out(code, blocks, row, &|register| numbering.index(register));
+    let mut intervals: Vec<Option<Interval>> = vec![None; numbering.total()];
     let mut unread = HashSet::new();
     for block in 0..blocks.count() {
         let mut live = live_out[block * row..(block + 1) * row].to_vec();
@@ -60,58 +118,45 @@ pub(crate) fn allocate(code: &Code) -> Allocation {
         each(&live, |register| extend(&mut intervals[register], end - 1));
         for place in (start..end).rev() {
             let instruction = &code.instructions[place as usize];
-            let writes = &code.uses[instruction.writes.start as usize..instruction.writes.end as usize];
-            if matches!(instruction.action, Action::Atomic(_)) && writes.iter().all(|&w| !contains(&live, index(w))) {
+            let registers = |range: &Range<u32>| &code.uses[range.start as usize..range.end as usize];
+            let writes = registers(&instruction.writes);
+            let is_read = |&write: &Register| contains(&live, numbering.index(write));
+            if matches!(instruction.action, Action::Atomic(_)) && !writes.iter().any(is_read) {
                 unread.insert(place as usize);
             }
-            for &write in writes {
-                extend(&mut intervals[index(write)], place);
+            for index in writes.iter().map(|&write| numbering.index(write)) {
+                extend(&mut intervals[index], place);
                 if instruction.guard.is_none() {
-                    live[index(write) / 64] &= !(1 << (index(write) % 64));
+                    live[index / 64] &= !(1 << (index % 64));
                 }
             }
-            for &read in &code.uses[instruction.reads.start as usize..instruction.reads.end as usize] {
-                extend(&mut intervals[index(read)], place);
-                live[index(read) / 64] |= 1 << (index(read) % 64);
+            for index in registers(&instruction.reads).iter().map(|&read| numbering.index(read)) {
+                extend(&mut intervals[index], place);
+                live[index / 64] |= 1 << (index % 64);
             }
         }
         each(&live, |register| extend(&mut intervals[register], start));
     }
-    let mut places = BTreeMap::new();
+    (intervals, unread)
+}
+
+/// The most 32-bit registers that are needed at one time.
+fn pressure(used: impl Iterator<Item = (Register, Interval)>) -> u32 {
     let mut changes: BTreeMap<u32, i64> = BTreeMap::new();
-    for (bank, first, count) in [
-        (BankKind::Word, 0, counts[0]),
-        (BankKind::Long, counts[0], counts[1]),
-        (BankKind::Predicate, counts[0] + counts[1], counts[2]),
-    ] {
-        let registers = (0..count).map(|number| Register { bank, number: number as u16 });
-        let (fixed, others): (Vec<_>, Vec<_>) = registers.partition(|register| pinned.contains(register));
-        let mut next = 0;
-        for register in fixed {
-            places.insert(register, next);
-            next += 1;
-        }
-        let units = match bank {
+    for (register, Interval { first, last }) in used {
+        let units = match register.bank {
             BankKind::Word => 1,
             BankKind::Long => 2,
             BankKind::Predicate => 0,
         };
-        let mut used: Vec<(Register, Interval)> = Vec::new();
-        for register in others {
-            let interval = intervals[first + usize::from(register.number)];
-            used.push((register, interval.unwrap_or(Interval { first: 0, last: 0 })));
-            if let Some(Interval { first, last }) = interval {
-                *changes.entry(first).or_default() += units;
-                *changes.entry(last + 1).or_default() -= units;
-            }
-        }
-        share(used, next, &mut places);
+        *changes.entry(first).or_default() += units;
+        *changes.entry(last + 1).or_default() -= units;
     }
-    let pressure = changes.values().scan(0, |live, change| {
+    let levels = changes.values().scan(0, |live, change| {
         *live += change;
         Some(*live)
     });
-    Allocation { places, unread, pressure: pressure.max().unwrap_or(0) as u32 }
+    levels.max().unwrap_or(0) as u32
 }
 
 /// Gives the registers of a bank places from `next` on, in the order in which they come into use.

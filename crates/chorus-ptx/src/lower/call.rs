@@ -101,7 +101,7 @@ impl<'m> Lowering<'m> {
         Ok(())
     }
 
-    /// What a parameter of a function is during a call: the caller's variable, or a register of its own.
+    /// The meaning of a function's parameter during a call: the caller's variable, or a register of its own.
     fn bind(&mut self, variable: &Variable, operand: &Operand, is_argument: bool) -> Result<Symbol> {
         if variable.space == Some(Space::Param) {
             let Operand::Name(name) = operand else { return self.fault("this argument must be a variable") };

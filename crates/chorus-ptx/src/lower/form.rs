@@ -16,7 +16,7 @@ impl<'m> Form<'m> {
         Form { instruction, rest: instruction.opcode.iter().skip(1).map(String::as_str).collect() }
     }
 
-    /// The first part.
+    /// The opcode without its suffixes.
     pub(super) fn opcode(&self) -> &'m str {
         &self.instruction.opcode[0]
     }

@@ -13,10 +13,10 @@ use crate::types::{ScalarType, Space};
 /// The most bytes of local or shared memory.
 pub(super) const MEMORY_MAX: u64 = 1 << 24;
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Symbol {
-    /// One register.
+    /// A register that is declared by itself.
     Register {
         register: Register,
         scalar: ScalarType,
@@ -207,7 +207,7 @@ impl<'m> Lowering<'m> {
         Ok(())
     }
 
-    /// What a name means: something declared, a register of a row, or nothing.
+    /// The meaning of a name: something declared, a register of a row, or nothing.
     pub(super) fn symbol(&mut self, name: &str) -> Result<Option<Symbol>> {
         let numbered = Name::Numbered(name.to_owned());
         if let Some(symbol) = self.scopes.0.iter().rev().find_map(|scope| scope.get(&numbered)) {

@@ -9,7 +9,7 @@ use crate::types::{ScalarType, Space};
 /// The most bytes of a variable.
 const BYTES_MAX: u64 = 1 << 32;
 
-/// What stands before a variable or a function and says who can see it.
+/// The words before a variable or a function that say who can see it.
 #[derive(Default)]
 struct Linkage {
     external: bool,
@@ -111,7 +111,7 @@ impl Parser {
         Ok(function)
     }
 
-    /// What a function says about its launches, of which only the registers matter here.
+    /// The bounds that a function gives for its launches, of which only the registers matter here.
     fn bounds(&mut self, function: &mut Function) -> Result<()> {
         while let Token::Dotted(word) = self.peek().clone() {
             match word.as_str() {

@@ -131,7 +131,7 @@ impl Parser {
         }
     }
 
-    /// What stands between the brackets of an address.
+    /// The text between the brackets of an address.
     fn address(&mut self) -> Result<Operand> {
         let base = match self.peek() {
             Token::Word(_) => Some(self.expect_word("a name")?),

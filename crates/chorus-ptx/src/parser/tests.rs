@@ -1,3 +1,5 @@
+//! Modules, declarations and operands as the parser reads them.
+
 use super::parse;
 use crate::syntax::{Guard, Initial, Operand, Statement};
 use crate::types::{ScalarType, Space};

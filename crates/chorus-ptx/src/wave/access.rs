@@ -13,7 +13,7 @@ use crate::types::Space;
 /// The words of each lane, up to four.
 type Words = [[u32; LANES]; 4];
 
-/// What an access does, for messages.
+/// The kind of an access, for messages.
 #[derive(Clone, Copy)]
 enum Kind {
     Load,
@@ -111,7 +111,8 @@ fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 }
 
 impl Wavefront {
-    /// The scope of an operation on this machine. A program that has the whole machine for its GPU means all GPUs by one.
+    /// The scope of an operation on this machine. A program that takes the whole machine for its GPU means all GPUs by
+    /// scope `.gpu`.
     pub(super) fn scope(&self, scope: Scope) -> Scope {
         if scope == Scope::Gpu && self.running.spans_machine && self.id.gpus > 1 { Scope::System } else { scope }
     }

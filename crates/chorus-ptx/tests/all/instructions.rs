@@ -31,7 +31,7 @@ fn of_one_thread(words: &[u32], body: &str) -> Vec<u32> {
     memory.read(out)
 }
 
-/// What the run of one thread ends with.
+/// The message with which the run of one thread ends.
 fn failure(body: &str) -> String {
     let mut memory = HostMemory::default();
     let out = memory.alloc::<u32>(16);

@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// One memory instruction.
+/// A memory instruction, and the values that it must read.
 #[derive(Clone, Debug)]
 pub struct Step {
     instruction: Instruction,

@@ -144,7 +144,7 @@ fn the_machine_of_the_rec_paper_is_that_of_its_table_2() {
     assert_eq!(inter_gpu(&config).megabytes_per_second * 2, 300_000);
 }
 
-/// What a GPU has of each thing, all of them things of which a smaller scale has a part.
+/// The number of each thing in a GPU. A smaller scale has a part of all of them.
 fn shares_of_a_gpu(config: &SystemConfig) -> [u32; 9] {
     let units = |each: u32| config.core.count * each;
     [

@@ -32,8 +32,8 @@ const HISTORY: u32 = TAPS - 1;
 
 pub(crate) struct Fir;
 
-/// Table 3's 128 MB are exactly signal and result of 2^24 samples. A wavefront takes 50 line accesses of 64 bytes, 47 of
-/// them for its 16 reads.
+/// Table 3's 128 MB are exactly signal and result of 2^24 samples. A wavefront takes 50 line accesses of 64 bytes, 47
+/// of them for its 16 reads.
 static SIZES: [SizeSpec; 2] = [
     SizeSpec::new("blocks", "blocks of the signal, with a kernel each", [16, 16, 16], "chosen: as many at every scale")
         .range(1, 4096),

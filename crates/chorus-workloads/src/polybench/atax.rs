@@ -26,8 +26,8 @@ pub struct Atax;
 const SOURCE: &str = "REC Table 3 (ATAX): 128 MB, as a square matrix";
 
 /// Table 3's 128 MB are a square matrix, as PolyBench's is. Smaller scales divide its footprint and the machine by one
-/// number (docs/workloads/rec.md). Work-items are rows and columns, so there are fewer by the square root of that number
-/// only, and rows that are walked along at one time take a larger share of a small directory.
+/// number (docs/workloads/rec.md). Work-items are rows and columns, so there are fewer by the square root of that
+/// number only, and rows that are walked along at one time take a larger share of a small directory.
 static SIZES: [SizeSpec; 3] = [
     SizeSpec::new("rows", "rows of the matrix", [720, 1440, 5792], SOURCE).range(16, 1 << 14).multiple_of(16),
     SizeSpec::new("columns", "columns of the matrix", [720, 1440, 5792], SOURCE).range(16, 1 << 14).multiple_of(16),

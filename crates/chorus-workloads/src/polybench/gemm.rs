@@ -21,9 +21,9 @@ pub struct Gemm;
 
 const SOURCE: &str = "REC Table 3 (GEMM): 128 MB, three square matrices";
 
-/// Table 3's 128 MB are three square matrices, as PolyBench's are. At smaller scales sides differ a little, so that rows
-/// are whole lines and no multiple of many, as at paper scale. In each step a wavefront takes one line access for B and
-/// an eighth for A: 2.6 million in all at quick scale, 21 million at medium and 1.3 billion at paper scale.
+/// Table 3's 128 MB are three square matrices, as PolyBench's are. At smaller scales sides differ a little, so that
+/// rows are whole lines and no multiple of many, as at paper scale. In each step a wavefront takes one line access for
+/// B and an eighth for A: 2.6 million in all at quick scale, 21 million at medium and 1.3 billion at paper scale.
 static SIZES: [SizeSpec; 3] = [
     SizeSpec::new("ni", "rows of A and C", [412, 832, 3344], SOURCE).range(1, 1 << 14),
     SizeSpec::new("nj", "columns of B and C", [432, 848, 3344], SOURCE).range(1, 1 << 14),

@@ -11,8 +11,8 @@
 //! written it. One wavefront reads every line once, and all of y in between. The third kernel reads rows of A from the
 //! GPU's own memory, and all of x, parts of which other GPUs have just written.
 //!
-//! Work-groups of the last two kernels have 256 work-items, as in the original. Smaller scales have as many work-groups,
-//! of fewer work-items, since not every GPU would have several otherwise.
+//! Work-groups of the last two kernels have 256 work-items, as in the original. Smaller scales have as many
+//! work-groups, of fewer work-items, since not every GPU would have several otherwise.
 //!
 //! Arithmetic of the first kernel: 8 instructions for the coordinates, 5 for addresses, 3 multiply-adds.
 
@@ -31,8 +31,8 @@ const BETA: f32 = 1.25;
 /// GEMVER of PolyBench: matrix addition and two products with vectors.
 pub struct Gemv;
 
-/// Table 3's 256 MB are exactly a square matrix of 8192 rows. PolyBench's own side is a power of two as well. So the rows
-/// that the third kernel walks along share few sets of every cache and of a directory.
+/// Table 3's 256 MB are exactly a square matrix of 8192 rows. PolyBench's own side is a power of two as well. So the
+/// rows that the third kernel walks along share few sets of every cache and of a directory.
 static SIZES: [SizeSpec; 2] = [
     SizeSpec::new(
         "side",

@@ -7,8 +7,8 @@
 //!
 //! A step is that of the binary that MGPUSim, the REC paper's simulator, runs for ATAX (its
 //! `benchmarks/polybench/atax/kernels.disasm`): every work-item loads one element of the matrix, all of them the same
-//! element of the vector, and when both are there the sum so far is stored. The compiler cannot tell the pointers apart,
-//! so it neither loads several elements at once nor keeps the sum to itself, though it does not load it again.
+//! element of the vector, and when both are there the sum so far is stored. The compiler cannot tell the pointers
+//! apart, so it neither loads several elements at once nor keeps the sum to itself, though it does not load it again.
 //!
 //! Sharing, where buffers are cut into blocks: a GPU reads rows from its own memory, but a column goes through the
 //! memory of all GPUs. Walking down, every GPU reads its columns of every row, and most rows lie elsewhere. All GPUs

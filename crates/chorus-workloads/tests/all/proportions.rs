@@ -1,9 +1,9 @@
-//! Are inputs in proportion to machines? Where a paper states a footprint, paper scale has it, and smaller scales divide
-//! it by the number by which they divide the machine.
+//! Are inputs in proportion to machines? Where a paper states a footprint, paper scale has it, and smaller scales
+//! divide it by the number by which they divide the machine.
 //!
 //! A suite is a table of workloads with the footprints that its paper states. A footprint and the work-items of the
-//! largest kernel are formulas of the sizes, since programs of paper scale take too long to build. They are held to what
-//! programs of quick scale really have.
+//! largest kernel are formulas of the sizes, since programs of paper scale take too long to build. They are held to
+//! what programs of quick scale really have.
 
 use chorus_kernel::{HostMemory, LANES};
 use chorus_system::{Scale, SystemConfig, resolve};
@@ -145,7 +145,7 @@ fn footprints_are_those_that_papers_state_divided_as_the_machine_is() {
     }
 }
 
-/// What one GPU has: L2, what its directory's entries reach with a line each, all L1s, and wavefronts.
+/// The capacities of one GPU: L2, what its directory's entries reach with a line each, all L1s, and wavefronts.
 fn capacities(config: &SystemConfig) -> [u64; 4] {
     let directory = config.directory.as_ref().expect("the machine has a directory");
     let units = config.core.count;

@@ -144,8 +144,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     }
 }
 
-/// The name of the workload or the trace, for people and for the results. A program file without a separator in its path
-/// is named as one in the working directory, so that it is no workload's name.
+/// The name of the workload or the trace, for people and for the results. A program file without a separator in its
+/// path is named as one in the working directory, so that it is no workload's name.
 fn workload(arguments: &Arguments) -> String {
     match (&arguments.trace, &arguments.program, &arguments.workload) {
         (Some(path), ..) => format!("{TRACE}{}", path.display()),

@@ -376,8 +376,8 @@ impl<const W: usize> DeNovoL1<W> {
     }
 
     /// Performs an atomic or another access with an order, or a store to parts of words. An operation on pairs of words
-    /// needs both words of a pair at once. A pair of which only one word is here goes to the shared cache. Otherwise two
-    /// caches that have a word each could take the other's in turn for ever.
+    /// needs both words of a pair at once. A pair of which only one word is here goes to the shared cache. Otherwise
+    /// two caches that have a word each could take the other's in turn for ever.
     fn order(&mut self, register: Register, slot: Slot, request: &CoreRequest<W>, out: &mut Outbox<W>) -> bool {
         let asked = words_of(request.mask);
         let on_pairs = matches!(request.op, CoreOp::Atomic(AtomicOp::Pair(_)));

@@ -191,9 +191,10 @@ impl Allocation {
 /// The requests whose lines take a place in the bank that is their home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlacesAtHome {
-    /// Those of all modules.
+    /// The home serves the requests of all modules.
     AllModules,
-    /// Those of the home's own module. Others find the copies that are there. What they store goes on to memory.
+    /// The home serves those of its own module. Others find the copies that are there. What they store goes on to
+    /// memory.
     OwnModule,
 }
 

@@ -1,9 +1,10 @@
 //! Every instruction gives what an H200 gave, operand by operand.
 //!
-//! `h200.txt` has a line for each execution: the instruction, its operands, `=` and the result, in hexadecimal. They were
-//! recorded on an H200 with driver 580.159 (CUDA 13.0), of operands at random with many edge cases among them, and are a
-//! few of each instruction's: of 167,928 recorded all gave the same. Left out is what PTX calls undefined: fields beyond
-//! 255 of `bfe` and `bfi`, bases beyond 31 of `fns`. Approximations only have to be near.
+//! `h200.txt` has a line for each execution: the instruction, its operands, `=` and the result, in hexadecimal. They
+//! were recorded on an H200 with driver 580.159 (CUDA 13.0). Operands are random, with many edge cases among them. The
+//! file has a few executions of each instruction; all 167,928 that were recorded gave the same. Left out is what PTX
+//! calls undefined: fields beyond 255 of `bfe` and `bfi`, bases beyond 31 of `fns`. Approximations only have to be
+//! near.
 
 use crate::arithmetic::convert::{ConvertMode, Scalar, convert};
 use crate::arithmetic::float::approximate as approx;

@@ -2,7 +2,8 @@
 //!
 //! Everything between an instruction and the network is here. [`issue`] issues instructions, [`access`] hands line
 //! accesses to the private cache, [`complete`] brings values back to wavefronts, and [`store_buffering`] holds stores
-//! before the cache. [`lanes`] is for instructions that touch more or less than a word per lane, [`receive`] takes messages and orders of the host, and [`groups`] starts and ends wavefronts.
+//! before the cache. [`lanes`] is for instructions that touch more or less than a word per lane, [`receive`] takes
+//! messages and orders of the host, and [`groups`] starts and ends wavefronts.
 
 mod access;
 mod complete;

@@ -89,7 +89,7 @@ fn draw_particles(count: u32, generator: &mut SplitMix64) -> Vec<[f32; 3]> {
         .collect()
 }
 
-/// What the host makes of an octant.
+/// The host's result for an octant.
 enum Part {
     /// The numbers of its particles, in ascending order.
     Leaf(Vec<u32>),
