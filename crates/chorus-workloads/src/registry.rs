@@ -221,17 +221,20 @@ mod tests {
     #[test]
     fn seeds_change_the_input_and_nothing_else_does() {
         for workload in workloads() {
-            let input = |seed| {
+            let build = |seed| {
                 let mut memory = HostMemory::default();
-                workload.build(&workload.sizes_at(Scale::Quick), seed, &mut memory);
-                memory.words(0..memory.word_count())
+                let program = workload.build(&workload.sizes_at(Scale::Quick), seed, &mut memory);
+                (program, memory.words(0..memory.word_count()))
             };
-            let first = input(1);
-            assert_eq!(first, input(1), "{}", workload.name());
-            assert_ne!(first, input(2), "{}", workload.name());
+            let (first, other) = (build(1), build(2));
+            assert!(first.1 == build(1).1, "{}", workload.name());
+            // Where kernels make the input, it shows in the result.
+            let is_other = || other.0.check(&run_on_flat_memory(workload, 1).1).is_wrong();
+            assert!(first.1 != other.1 || is_other(), "{}", workload.name());
         }
     }
 
+    /// The Spandex paper's inputs fit at every scale, so scales of its programs differ in passes alone.
     #[test]
     fn every_workload_is_larger_at_medium_than_at_quick_scale() {
         for workload in workloads() {
@@ -241,7 +244,9 @@ mod tests {
                 assert!(program.check(&memory).is_wrong(), "{} passes before it has run", workload.name());
                 memory.word_count()
             };
-            assert!(words(Scale::Quick) < words(Scale::Medium), "{}", workload.name());
+            let (quick, medium) = (words(Scale::Quick), words(Scale::Medium));
+            let has_passes = workload.papers().contains(&Paper::Spandex);
+            assert!(quick < medium || has_passes && quick == medium, "{}", workload.name());
         }
     }
 
