@@ -153,6 +153,18 @@ pub(crate) fn ternary<T: Bank, A: Bank, B: Bank, C: Bank>(
     })
 }
 
+/// The step that writes a function of three registers of 32 bits which takes all their lanes at once.
+pub(crate) fn by_rows(
+    to: u16,
+    abc: [u16; 3],
+    f: impl Fn([u32; LANES], [u32; LANES], [u32; LANES]) -> [u32; LANES] + Send + Sync + 'static,
+) -> Step {
+    Box::new(move |registers, mask| {
+        let [a, b, c] = abc.map(|number| *u32::row(registers, number));
+        u32::write(registers, to, mask, &f(a, b, c));
+    })
+}
+
 /// The step that writes a function of four registers of one bank.
 pub(crate) fn quaternary<T: Bank>(
     to: u16,

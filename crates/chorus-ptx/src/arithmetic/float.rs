@@ -11,6 +11,7 @@ use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, Round};
 
 pub(crate) mod approximate;
+pub(crate) mod fused;
 
 /// How an inexact result is rounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,14 +4,21 @@ use super::Lowering;
 use super::form::Form;
 use super::names::bank_of;
 use crate::arithmetic::float::approximate as approximations;
+use crate::arithmetic::float::fused::fma_lanes;
 use crate::arithmetic::float::{self, ExtremumMode, FloatMode, Format, Rounding};
 use crate::arithmetic::integer::word::{self, Half};
 use crate::arithmetic::integer::{self, Integer, Narrow};
 use crate::code::{Action, Preset};
 use crate::error::Result;
-use crate::registers::{Bank, BankKind, Register, Step, binary, ternary, unary};
+use crate::registers::{Bank, BankKind, Register, Step, binary, by_rows, ternary, unary};
 use crate::syntax::Operand;
 use crate::types::ScalarType;
+
+/// The mode of a float instruction: rounding, flushing and saturation.
+fn mode(form: &mut Form<'_>) -> FloatMode {
+    let rounding = form.find(rounding).unwrap_or(Rounding::Nearest);
+    FloatMode { rounding, flush: form.take("ftz"), saturate: form.take("sat") }
+}
 
 /// The rounding of a float instruction, by its name.
 pub(super) fn rounding(name: &str) -> Option<Rounding> {
@@ -256,6 +263,10 @@ impl<'m> Lowering<'m> {
             return self.approximate(opcode, full, scalar, form);
         }
         match scalar {
+            ScalarType::Float(32) if matches!(opcode, "fma" | "mad") => {
+                let (mode, (to, abc)) = (mode(form), self.operands(form.operands(), scalar)?);
+                Ok(by_rows(to, abc, move |a, b, c| fma_lanes(a, b, c, mode)))
+            }
             ScalarType::Float(32) => self.float_of::<f32>(opcode, scalar, form),
             ScalarType::Float(64) => self.float_of::<f64>(opcode, scalar, form),
             _ => form.wrong_type(),
@@ -267,9 +278,8 @@ impl<'m> Lowering<'m> {
         F: Format + 'static,
         F::Bits: Bank,
     {
-        let rounding = form.find(rounding).unwrap_or(Rounding::Nearest);
-        let (flush, saturate) = (form.take("ftz"), form.take("sat"));
-        let mode = FloatMode { rounding, flush, saturate };
+        let mode = mode(form);
+        let FloatMode { rounding, flush, saturate } = mode;
         let extremum =
             ExtremumMode { flush, nan: form.take("NaN"), xor_sign: form.take("xorsign") && form.take("abs") };
         match opcode {
