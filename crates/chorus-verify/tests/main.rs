@@ -33,6 +33,7 @@ mod networks;
 mod overnight;
 mod progress;
 mod protocols;
+mod ptx_twins;
 mod rec;
 mod registered;
 mod replays;
