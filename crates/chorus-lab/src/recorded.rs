@@ -105,9 +105,20 @@ impl TwoScales {
     }
 }
 
-/// The bars that a figure has at both scales.
+/// The workloads of which a recorded figure has fewer bars than another: those that were not run at its scale.
+pub fn missing(here: &FigureData, there: &FigureData) -> Vec<String> {
+    let bars = |figure: &FigureData, label: &str| {
+        let group = figure.workloads.iter().find(|group| group.label == label);
+        group.map_or(0, |group| group.bars.iter().filter(|bar| bar.value().is_some()).count())
+    };
+    let labels = here.workloads.iter().map(|group| &group.label);
+    labels.filter(|label| bars(there, label) < bars(here, label)).cloned().collect()
+}
+
+/// The bars that a figure has at both scales. Means are compared only if they are over the same workloads.
 pub fn two_scales(here: &FigureData, there: &FigureData) -> Vec<TwoScales> {
-    let groups = here.workloads.iter().map(|group| (group, false)).chain(here.means.iter().map(|group| (group, true)));
+    let means: &[_] = if missing(here, there).is_empty() { &here.means } else { &[] };
+    let groups = here.workloads.iter().map(|group| (group, false)).chain(means.iter().map(|group| (group, true)));
     let bars = groups.flat_map(|(group, is_mean)| {
         let other = there.workloads.iter().chain(&there.means).find(|other| other.label == group.label);
         here.series.iter().enumerate().filter_map(move |(index, series)| {
@@ -133,6 +144,11 @@ impl AtScale {
 }
 
 impl Row {
+    /// The run that the row is about.
+    fn run(&self) -> (Scale, &str, &str, &str, u64, &str) {
+        (self.scale, &self.workload, &self.protocol, &self.system, self.seed, &self.changes)
+    }
+
     /// The row of a run that gave a right result.
     fn of(record: &Record) -> Option<Row> {
         let result = record.result().filter(|_| record.trouble().is_none())?;
@@ -211,12 +227,13 @@ impl Recorded {
         Recorded { rows: records.iter().filter_map(Row::of).collect() }
     }
 
-    /// These rows, and those of scales that `newer` has nothing of.
+    /// These rows, and the newer ones, each in place of the row of the same run. Runs that take long can thus be made on
+    /// several days. Each row names its revision.
     pub fn updated(self, newer: Recorded) -> Recorded {
-        let of_other_scales = |row: &Row| newer.rows.iter().all(|new| new.scale != row.scale);
-        let mut rows: Vec<Row> = self.rows.into_iter().filter(of_other_scales).collect();
+        let is_replaced = |row: &Row| newer.rows.iter().any(|new| new.run() == row.run());
+        let mut rows: Vec<Row> = self.rows.into_iter().filter(|row| !is_replaced(row)).collect();
         rows.extend(newer.rows);
-        rows.sort_by_key(|row| row.scale);
+        rows.sort_by(|a, b| a.run().cmp(&b.run()));
         Recorded { rows }
     }
 
@@ -259,5 +276,30 @@ impl Recorded {
             peak_mib: rows.iter().filter_map(|row| row.peak_mib).max(),
             revisions,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "scale,system,protocol,workload,seed,changes,cycles,accesses,processor_s,peak_mib,\
+                          configuration,version,revision\n";
+
+    fn rows(lines: &[&str]) -> Recorded {
+        Recorded::read("results.csv", &format!("{HEADER}{}\n", lines.join("\n"))).unwrap()
+    }
+
+    #[test]
+    fn a_run_replaces_its_own_row_and_no_other() {
+        let older = rows(&[
+            "paper,tc,mesi,bh,1,,440,60,0.3,118,69dd,0.1.0,aaa",
+            "paper,tc,no-l1,bh,1,,970,60,0.3,118,69dd,0.1.0,aaa",
+            "quick,tc,mesi,bh,1,,44,6,0.1,18,69dd,0.1.0,aaa",
+        ]);
+        let newer = rows(&["paper,tc,mesi,bh,1,,450,60,0.3,118,70dd,0.1.0,bbb"]);
+        let updated = older.updated(newer);
+        let cycles: Vec<(Scale, u64)> = updated.rows.iter().map(|row| (row.scale, row.cycles)).collect();
+        assert_eq!(cycles, [(Scale::Quick, 44), (Scale::Paper, 450), (Scale::Paper, 970)]);
     }
 }

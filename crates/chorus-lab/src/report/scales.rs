@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Report, number, verdict_cell};
 use crate::claim::Evaluation;
 use crate::html::{Cell, Narrow, escape, table};
-use crate::recorded::{AtScale, TOLERANCE, TwoScales, two_scales};
+use crate::recorded::{AtScale, TOLERANCE, TwoScales, missing, two_scales};
 
 impl Report<'_> {
     /// The recorded results of the headline figure; nothing where there are none.
@@ -20,6 +20,11 @@ impl Report<'_> {
         for at in self.at_scales {
             let compared = two_scales(here, &at.figure);
             let _ = writeln!(out, "<p>{}</p>", escape(&self.trust(at, &compared)));
+            let absent = missing(here, &at.figure);
+            if !absent.is_empty() {
+                let text = format!("Not run at {} scale, and not in its means: {}.", at.scale, absent.join(", "));
+                let _ = writeln!(out, "<p>{}</p>", escape(&text));
+            }
         }
         out.push_str(&self.bars_at_scales());
         let costs = self.at_scales.iter().map(|at| format!("{} scale: {}.", capitalised(at), at.cost()));

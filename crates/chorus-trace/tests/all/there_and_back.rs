@@ -1,20 +1,21 @@
 //! A program is recorded, its trace is replayed, and every wavefront must ask for the same.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use chorus_kernel::{HostMemory, MemoryOpKind, Program, Verdict, flat};
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_system::Scale;
 use chorus_trace::{Recorder, Trace};
+use chorus_workloads::Workload;
 
 use crate::folder::{Folder, block, header};
 use crate::observe::{Notes, Observed, Seen};
 
 /// Records a shipped workload at quick scale with these sizes. Returns what it asked for, and what its trace asks for.
-fn both(workload: &str, sizes: &[(&str, u64)]) -> (Notes, Notes) {
+fn both(workload: &dyn Workload, sizes: &[(&str, u64)]) -> (Notes, Notes) {
     let folder = Folder::new();
     let mut memory = HostMemory::default();
-    let workload = chorus_workloads::find(workload).unwrap();
     let mut all = workload.sizes_at(Scale::Quick);
     sizes.iter().for_each(|&(size, value)| all.set(size, value).unwrap());
     let recorder = Recorder::create(folder.path()).unwrap();
@@ -66,8 +67,13 @@ fn as_traced(notes: Notes) -> Notes {
 }
 
 fn assert_same(workload: &str, sizes: &[(&str, u64)], has: impl Fn(&Seen) -> bool) {
+    assert_same_as(chorus_workloads::find(workload).unwrap(), sizes, has);
+}
+
+fn assert_same_as(workload: &dyn Workload, sizes: &[(&str, u64)], has: impl Fn(&Seen) -> bool) {
     let (before, after) = both(workload, sizes);
     let before = as_traced(before);
+    let workload = workload.name();
     assert!(before.values().flatten().any(has), "{workload} is here for something that it does not do");
     for (key, seen) in &before {
         let replayed = &after[key];
@@ -99,6 +105,20 @@ fn atomics_come_back() {
 #[test]
 fn local_data_comes_back() {
     assert_same("hsp", &[], |seen| matches!(seen, Seen::Lds(_)));
+}
+
+#[test]
+fn programs_in_ptx_come_back() {
+    let program = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/cuda").join(name).join("program.toml");
+        chorus_program::load(&path.display().to_string()).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let is = |order: Order| move |seen: &Seen| matches!(seen, Seen::Memory(_, found, ..) if *found == order);
+    assert_same_as(program("saxpy"), &[], is(Order::Weak));
+    assert_same_as(program("transpose_tiled"), &[], |seen| matches!(seen, Seen::Lds(_)));
+    assert_same_as(program("pipeline_flags"), &[], is(Order::Release));
+    assert_same_as(program("scan_lookback"), &[], is(Order::Relaxed));
+    assert_same_as(program("ticket_lock"), &[], |seen| matches!(seen, Seen::Fence(..)));
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub struct Arguments {
     #[arg(long)]
     estimate: bool,
     /// Write the results of headline figures to `DIR/NAME/results.csv`, where pages at other scales show them. Rows of
-    /// other scales stay. After Ctrl-C, the finished runs are written.
+    /// other runs stay. After Ctrl-C, the finished runs are written.
     #[arg(long, value_name = "DIR", conflicts_with = "estimate")]
     record: Option<PathBuf>,
     #[command(flatten)]
@@ -129,7 +129,7 @@ fn make(
     })?)
 }
 
-/// Keeps the results of headline figures beside the experiments. Rows of other scales stay as they are.
+/// Keeps the results of headline figures beside the experiments. Rows of other runs stay as they are.
 fn record(
     directory: &Path,
     arguments: &Arguments,
