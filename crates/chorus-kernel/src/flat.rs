@@ -119,7 +119,9 @@ fn run_waves(
             break;
         }
     }
-    Err(Mismatch(format!("kernel {} makes no progress on flat memory", kernel.name)))
+    let place = waves.iter().find(|wave| !wave.finished).and_then(|wave| wave.task.place());
+    let at = place.map_or_else(String::new, |place| format!("; one of its wavefronts is at {place}"));
+    Err(Mismatch(format!("kernel {} makes no progress on flat memory{at}", kernel.name)))
 }
 
 fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {

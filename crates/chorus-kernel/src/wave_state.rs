@@ -369,6 +369,11 @@ impl WaveTask {
         self.ended
     }
 
+    /// The place in the text of its program where the wavefront is, if it has one.
+    pub fn place(&self) -> Option<String> {
+        self.source.place()
+    }
+
     /// The state shared with the source.
     #[inline]
     pub fn state(&self) -> &RefCell<WaveState> {

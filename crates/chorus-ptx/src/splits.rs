@@ -63,6 +63,11 @@ impl Splits {
         self.live
     }
 
+    /// The split that had the last turn, or another one if it has ended.
+    pub(crate) fn first(&self) -> Option<Split> {
+        self.list.get(self.current).or(self.list.first()).copied()
+    }
+
     /// The split whose turn it is. There is none if all wait or have ended.
     #[inline]
     pub(crate) fn pick(&mut self) -> Option<Split> {

@@ -63,6 +63,12 @@ impl WaveSource for Wavefront {
     fn advance(self: Pin<&mut Self>, state: &RefCell<WaveState>) -> bool {
         self.get_mut().run(&mut state.borrow_mut())
     }
+
+    fn place(&self) -> Option<String> {
+        let split = self.splits.first()?;
+        let at = self.running.entry.code.instructions.get(split.pc as usize)?.at;
+        Some(format!("{}:{}, lane {}", self.running.file, at.line, split.mask.trailing_zeros()))
+    }
 }
 
 impl Wavefront {

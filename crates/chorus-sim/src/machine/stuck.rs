@@ -37,6 +37,8 @@ pub struct StuckWave {
     pub work_group: u32,
     /// Wavefront of the work-group.
     pub wave: u32,
+    /// The place in the text of its program, if it has one.
+    pub place: Option<String>,
     /// The operation issued last.
     pub last_operation: &'static str,
     /// The line of the memory operation issued last.
@@ -98,7 +100,11 @@ impl fmt::Display for StuckReport {
             }
             let StuckWave { unit, slot, last_operation, .. } = wave;
             let place = if wave.on_cpu { "CPU core" } else { "compute unit" };
-            write!(f, " ({place} {unit}, slot {slot}): last operation {last_operation}")?;
+            write!(f, " ({place} {unit}, slot {slot}): ")?;
+            if let Some(place) = &wave.place {
+                write!(f, "at {place}, ")?;
+            }
+            write!(f, "last operation {last_operation}")?;
             if let Some(line) = wave.last_line {
                 write!(f, ", last line {:#x}", line * self.line_bytes)?;
             }
@@ -143,6 +149,7 @@ pub(super) fn stuck_waves<const W: usize>(
                 cpu: running.cpu,
                 work_group: running.id.work_group,
                 wave: running.id.wave,
+                place: running.task.place(),
                 last_operation: running.last_operation,
                 last_line: running.last_line,
                 waits_for,

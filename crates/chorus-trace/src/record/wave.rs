@@ -76,4 +76,8 @@ impl WaveSource for RecordedWave {
         }
         ended
     }
+
+    fn place(&self) -> Option<String> {
+        self.inner.place()
+    }
 }

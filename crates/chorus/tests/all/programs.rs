@@ -135,6 +135,12 @@ fn mistakes_in_programs_and_failures_of_kernels_are_errors_of_one_line() {
     let until = "until = { buffer = \"again\", index = 0, equals = 9 }\nat_most = 3";
     let ended = run("repeat = 2", until, &format!("{ON_TC} --program FILE")).expect_code(2);
     ended.expect_error(&["the loop has not ended after 3 passes"]);
+    let forever = MODULE.replace("ret;", "LOOP: bra LOOP;");
+    let directory = Directory::new();
+    directory.file("store.ptx", &forever);
+    let program = directory.file("program.toml", &PROGRAM.replace("flat = true", "equals = 0"));
+    let ended = chorus(&format!("{ON_TC} --program {}", program.display())).expect_code(2);
+    ended.expect_error(&["kernel store is livelocked", "store.ptx:", ", lane 0, last operation"]);
     chorus(&format!("{ON_TC} --program no/such.toml"))
         .expect_code(2)
         .expect_error(&["no/such.toml: it cannot be read"]);
