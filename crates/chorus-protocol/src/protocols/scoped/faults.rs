@@ -26,6 +26,12 @@ pub enum L1Fault {
     WholeCopy,
     /// The end of a kernel releases nothing.
     NoKernelEnd,
+    /// A load hits in a part that lacks its bytes.
+    PartHit,
+    /// A store to an absent line takes the whole line for stored.
+    WholePart,
+    /// An acquire keeps the bytes that stores have left.
+    KeptParts,
 }
 
 /// A mistake that can be built into a shared bank.

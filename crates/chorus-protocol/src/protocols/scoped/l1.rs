@@ -9,14 +9,16 @@
 //! copy that is on its way too old for later reads. That copy answers the reads that wait and is not cached (I_I).
 //! Later reads send requests of their own, behind the write.
 //!
+//! Where the policy lets stores leave their bytes, a store to an absent line takes a place for them (P). Loads of these
+//! bytes hit. A load of others fetches the line into the place: the request is behind the stores.
+//!
 //! [`ScopedL1::step_line`] is the transition table. Fences concern no line (`fences`).
 
 use crate::access::{CoreOp, CoreRequest, LoadRequest, Order, Scope, Txn};
-use crate::address::{AgentId, Divisor, LineAddr, Role};
+use crate::address::{AgentId, Divisor, LineAddr};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
-    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, StepResult, Time, Unspecified,
-    Vocabulary,
+    Classified, Controller, Input, LineView, Outbox, Outcome, StepResult, Time, Unspecified, Vocabulary,
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
@@ -24,6 +26,7 @@ use crate::mshr::{Mshrs, Register};
 use crate::protocols::scoped::faults::L1Fault;
 use crate::protocols::scoped::fences::Fence;
 use crate::protocols::scoped::messages::{ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, LD, ST};
+use crate::protocols::scoped::place::Place;
 use crate::protocols::scoped::policy::Cached;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
@@ -52,34 +55,28 @@ pub struct L1Policy {
     pub fault: Option<L1Fault>,
 }
 
-/// The state of a line in a private cache, in the order of the rows of [`VOCABULARY`].
+/// The state of a line in a private cache, in the order of the rows of [`Place::vocabulary`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     I,
     V(Slot),
     IV(Slot),
     II,
+    /// The bytes that were stored here. Only places with parts have it.
+    P(Slot),
 }
 
 impl State {
-    /// The row of [`VOCABULARY`].
+    /// The row of [`Place::vocabulary`].
     fn row(self) -> u8 {
         match self {
             State::I => 0,
             State::V(_) => 1,
             State::IV(_) => 2,
             State::II => 3,
+            State::P(_) => 4,
         }
     }
-}
-
-/// The content of a place in the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) enum Place {
-    #[default]
-    Copy,
-    /// The place is reserved for a copy on its way.
-    Reserved,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +107,7 @@ impl<'a, const W: usize> Event<'a, W> {
         }
     }
 
-    /// The column of [`VOCABULARY`].
+    /// The column of [`Place::vocabulary`].
     fn column(self) -> u8 {
         match self {
             Event::Load(_) => 0,
@@ -125,23 +122,9 @@ impl<'a, const W: usize> Event<'a, W> {
     }
 }
 
-/// The states and events of the cache's transition table.
-pub static VOCABULARY: Vocabulary = Vocabulary {
-    role: Role::L1,
-    device: "",
-    states: &[
-        StateSpec { name: "I", class: StateClass::Stable, meaning: "no copy" },
-        StateSpec { name: "V", class: StateClass::Stable, meaning: "valid copy" },
-        StateSpec { name: "I_V", class: StateClass::TransientCache, meaning: "read miss outstanding" },
-        StateSpec { name: "I_I", class: StateClass::TransientCache, meaning: "no copy, what is on its way is too old" },
-    ],
-    events: &["Load", "WideLoad", "Store", "Atomic", "Evict", "Data", "AtomData", "Foreign"],
-    expiry: None,
-};
-
 /// A software-coherent private cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ScopedL1<const W: usize> {
+pub struct ScopedL1<P: Place, const W: usize> {
     pub(super) me: AgentId,
     pub(super) config: BuildConfig,
     pub(super) policy: L1Policy,
@@ -151,14 +134,14 @@ pub struct ScopedL1<const W: usize> {
     /// The number of banks of the module, and of consecutive lines that one of them serves.
     banks: Divisor,
     interleave: Divisor,
-    /// Lines in V, and in I_V (whose place is reserved).
-    pub(super) lines: CacheArray<Place, W>,
+    /// Lines in V, in I_V (whose place is reserved), and in P.
+    pub(super) lines: CacheArray<P, W>,
     /// The readers of a line's outstanding miss.
     mshrs: Mshrs<(), Txn>,
     pub(super) fences: Vec<Fence>,
 }
 
-impl<const W: usize> ScopedL1<W> {
+impl<P: Place, const W: usize> ScopedL1<P, W> {
     /// A cache without any line.
     pub fn new(index: u16, config: &BuildConfig, policy: L1Policy) -> Self {
         let topology = config.topology;
@@ -181,10 +164,16 @@ impl<const W: usize> ScopedL1<W> {
     #[inline(always)]
     fn state(&self, line: LineAddr) -> State {
         match self.lines.find_again(line) {
-            Some(slot) => match self.lines.meta(slot) {
-                Place::Copy => State::V(slot),
-                Place::Reserved => State::IV(slot),
-            },
+            Some(slot) => {
+                let place = *self.lines.meta(slot);
+                if place.is_whole::<W>() {
+                    State::V(slot)
+                } else if P::HAS_PARTS && place != P::RESERVED {
+                    State::P(slot)
+                } else {
+                    State::IV(slot)
+                }
+            }
             None if self.mshrs.find(line).is_some() => State::II,
             None => State::I,
         }
@@ -256,37 +245,44 @@ impl<const W: usize> ScopedL1<W> {
             (State::V(slot), Event::Load(load)) => self.hit(slot, load, out),
             (State::I, Event::Load(load)) => return Ok(self.miss(load, out)),
             (State::IV(_), Event::Load(load)) => self.merge(load),
+            (State::P(slot), Event::Load(load)) if self.answers(slot, load) => self.hit(slot, load, out),
+            (State::P(slot), Event::Load(load)) => return Ok(self.fetch_rest(slot, load, out)),
             // A copy here may be older than the value that a wide load is about to see.
-            (State::V(slot) | State::IV(slot), Event::WideLoad(load)) => self.give_up(slot, LD, load, out),
+            (State::V(slot) | State::IV(slot) | State::P(slot), Event::WideLoad(load)) => {
+                self.give_up(slot, LD, load, out);
+            }
             (State::II, Event::Load(load)) => self.send(LD, load, out),
             (State::I | State::II, Event::WideLoad(load)) => self.send(LD, load, out),
 
             (State::V(slot), Event::Store(store)) => self.write(slot, store, out),
             (State::IV(slot), Event::Store(store)) => self.close(slot, store, out),
-            (State::I | State::II, Event::Store(store)) => self.store(store, out),
+            (State::P(slot), Event::Store(store)) => self.write_more(slot, store, out),
+            (State::I, Event::Store(store)) => return Ok(self.store_without_copy(store, out)),
+            (State::II, Event::Store(store)) => self.store(store, out),
 
-            (State::V(_) | State::IV(_), Event::Atomic(atomic)) if self.faulty(L1Fault::StaleAtomic) => {
+            (State::V(_) | State::IV(_) | State::P(_), Event::Atomic(atomic)) if self.faulty(L1Fault::StaleAtomic) => {
                 self.send(ATOM, atomic, out);
             }
-            (State::V(slot) | State::IV(slot), Event::Atomic(atomic)) => self.give_up(slot, ATOM, atomic, out),
+            (State::V(slot) | State::IV(slot) | State::P(slot), Event::Atomic(atomic)) => {
+                self.give_up(slot, ATOM, atomic, out);
+            }
             (State::I | State::II, Event::Atomic(atomic)) => self.send(ATOM, atomic, out),
 
-            (State::V(slot), Event::Evict) => self.lines.remove(slot),
+            (State::V(slot) | State::P(slot), Event::Evict) => self.lines.remove(slot),
 
             (State::IV(slot), Event::Data(refill)) => self.fill(slot, refill, out),
             (State::II, Event::Data(refill)) => self.answer_merged(refill, out),
-            (State::I | State::V(_) | State::IV(_) | State::II, Event::OwnData(answer) | Event::AtomData(answer))
-                if answer.txn != Txn::Merged =>
-            {
-                out.complete(answer.txn, &answer.data)
-            }
+            (
+                State::I | State::V(_) | State::IV(_) | State::II | State::P(_),
+                Event::OwnData(answer) | Event::AtomData(answer),
+            ) if answer.txn != Txn::Merged => out.complete(answer.txn, &answer.data),
 
-            (State::I | State::V(_), Event::Data(_))
+            (State::I | State::V(_) | State::P(_), Event::Data(_))
             | (State::I | State::IV(_) | State::II, Event::Evict)
             | (
-                State::I | State::V(_) | State::IV(_) | State::II,
+                State::I | State::V(_) | State::IV(_) | State::II | State::P(_),
                 Event::OwnData(_) | Event::AtomData(_) | Event::Foreign,
-            ) => return Err(unspecified(state, event, line)),
+            ) => return Err(unspecified::<P, W>(state, event, line)),
         }
         Ok(Outcome::Done)
     }
@@ -315,15 +311,36 @@ impl<const W: usize> ScopedL1<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        let slot = match self.lines.room_for(load.line, |place| *place == Place::Copy) {
+        let slot = match self.lines.room_for(load.line, |place| *place != P::RESERVED) {
             Room::Busy => return Outcome::Stall,
             Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
             Room::Occupied(slot) | Room::Free(slot) => slot,
         };
-        self.lines.replace(slot, load.line, Place::Reserved);
+        self.fetch(slot, load, out);
+        Outcome::Done
+    }
+
+    /// Reserves a place for a line, and requests it.
+    #[inline(always)]
+    fn fetch(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) {
+        self.lines.replace(slot, load.line, P::RESERVED);
         self.mshrs.insert_for(load.line, slot, load.txn, || ());
         let message = Message::control(LD, load.line, self.me, self.bank(load.line));
         out.send(Message { txn: Txn::Merged, origin: self.me, ..message });
+    }
+
+    /// Whether a part of a copy has all bytes of a load.
+    fn answers(&self, slot: Slot, load: &CoreRequest<W>) -> bool {
+        self.lines.meta(slot).answers(load.mask) || self.faulty(L1Fault::PartHit)
+    }
+
+    /// Fetches the line of a load into the place of a part of it, which lacks some of the load's bytes. The bytes that
+    /// were stored there come back with the line.
+    fn fetch_rest(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        if self.mshrs.is_full() {
+            return Outcome::Stall;
+        }
+        self.fetch(slot, load, out);
         Outcome::Done
     }
 
@@ -340,6 +357,35 @@ impl<const W: usize> ScopedL1<W> {
             self.lines.data_mut(slot).merge(mask, &store.data);
         }
         self.store(store, out);
+    }
+
+    /// Writes to a part of a copy and to the L2. The part has these bytes, too, then.
+    fn write_more(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
+        *self.lines.meta_mut(slot) = self.lines.meta(slot).with(store.mask);
+        self.write(slot, store, out);
+    }
+
+    /// Writes to the L2. Where places can hold parts, the bytes take a place here, if one can be had.
+    fn store_without_copy(&mut self, store: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
+        if let Some(part) = self.part(store) {
+            let room = self.lines.room_for(store.line, |place| *place != P::RESERVED);
+            match room {
+                Room::Busy => {}
+                Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
+                Room::Occupied(slot) | Room::Free(slot) => {
+                    self.lines.replace(slot, store.line, part);
+                    self.lines.data_mut(slot).merge(store.mask, &store.data);
+                }
+            }
+        }
+        self.store(store, out);
+        Outcome::Done
+    }
+
+    /// The content of a place that a store takes, if it takes one.
+    fn part(&self, store: &CoreRequest<W>) -> Option<P> {
+        let part = P::part(store.mask).filter(|_| self.may_keep(store.line))?;
+        Some(if self.faulty(L1Fault::WholePart) { P::whole::<W>() } else { part })
     }
 
     /// Writes to the L2. The copy that is on its way is too old to be kept.
@@ -359,7 +405,7 @@ impl<const W: usize> ScopedL1<W> {
     /// Keeps the line that has arrived, and answers the loads that wait for it.
     fn fill(&mut self, slot: Slot, refill: &Message<W>, out: &mut Outbox<W>) {
         self.lines.fill(slot, &refill.data);
-        *self.lines.meta_mut(slot) = Place::Copy;
+        *self.lines.meta_mut(slot) = P::whole::<W>();
         self.answer_merged(refill, out);
     }
 
@@ -402,10 +448,10 @@ impl<const W: usize> ScopedL1<W> {
         if message.kind == DATA
             && message.txn == Txn::Merged
             && let Some((register, slot)) = self.mshrs.find_resident(&self.lines, message.line)
-            && *self.lines.meta(slot) == Place::Reserved
+            && *self.lines.meta(slot) == P::RESERVED
         {
             self.lines.fill(slot, &message.data);
-            *self.lines.meta_mut(slot) = Place::Copy;
+            *self.lines.meta_mut(slot) = P::whole::<W>();
             self.answer_waiting(register, &message.data, out);
             return Ok(Outcome::Done);
         }
@@ -430,13 +476,13 @@ impl<const W: usize> ScopedL1<W> {
     }
 }
 
-fn unspecified<const W: usize>(state: State, event: Event<'_, W>, line: LineAddr) -> Unspecified {
-    VOCABULARY.unspecified(usize::from(state.row()), usize::from(event.column()), line)
+fn unspecified<P: Place, const W: usize>(state: State, event: Event<'_, W>, line: LineAddr) -> Unspecified {
+    P::vocabulary().unspecified(usize::from(state.row()), usize::from(event.column()), line)
 }
 
-impl<const W: usize> Controller<W> for ScopedL1<W> {
+impl<P: Place, const W: usize> Controller<W> for ScopedL1<P, W> {
     fn vocabulary(&self) -> &'static Vocabulary {
-        &VOCABULARY
+        P::vocabulary()
     }
 
     fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
@@ -464,7 +510,7 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
         if self.is_wide(load.order, load.scope) && !self.faulty(L1Fault::WideHit) {
             return None;
         }
-        let slot = self.lines.find_first(load.line).filter(|&slot| *self.lines.meta(slot) == Place::Copy)?;
+        let slot = self.lines.find_first(load.line).filter(|&slot| self.lines.meta(slot).answers(load.mask))?;
         self.lines.touch(slot);
         Some(self.lines.data(slot))
     }
@@ -472,15 +518,16 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
         let state = self.state(line);
         let (readable, data) = match state {
-            State::V(slot) => (ByteMask::full::<W>(), *self.lines.data(slot)),
-            State::IV(slot) => (ByteMask::EMPTY, *self.lines.data(slot)),
+            State::V(slot) | State::IV(slot) | State::P(slot) => {
+                (self.lines.meta(slot).bytes::<W>(), *self.lines.data(slot))
+            }
             State::I | State::II => (ByteMask::EMPTY, LineData::default()),
         };
         LineView { state: state.row(), readable, dirty: ByteMask::EMPTY, data, sharers: Sharers::NONE }
     }
 
     fn evictable(&self, line: LineAddr, _: Time) -> bool {
-        matches!(self.state(line), State::V(_))
+        matches!(self.state(line), State::V(_) | State::P(_))
     }
 
     fn quiescent(&self) -> bool {
