@@ -41,10 +41,13 @@ const POLICY: Policy = Policy {
 };
 
 /// Mistakes that need parts of lines in private caches.
-const OWN: [ScopedSeed; 3] = [
+const OWN: [ScopedSeed; 6] = [
     in_l1(L1Fault::PartHit, "part-hit", "a load hits in a part of a private copy that lacks its bytes"),
     in_l1(L1Fault::WholePart, "whole-part", "a store to an absent line takes the whole private line for stored"),
     in_l1(L1Fault::KeptParts, "kept-parts", "an acquire keeps the bytes that stores have left in a private cache"),
+    in_l1(L1Fault::StoredLost, "stored-lost", "a line that arrives overwrites what was stored in its place meanwhile"),
+    in_l1(L1Fault::OwnStore, "own-store", "a load that waits for a line gets what its own thread stores later"),
+    in_l1(L1Fault::WaitsForStored, "waits-for-stored", "a load waits for a line, though some of its bytes were stored"),
 ];
 
 const SEEDS: [ScopedSeed; UNBOUNDED.len() + OWN.len()] = appended(&UNBOUNDED, &OWN);

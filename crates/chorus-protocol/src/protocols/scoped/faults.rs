@@ -32,6 +32,12 @@ pub enum L1Fault {
     WholePart,
     /// An acquire keeps the bytes that stores have left.
     KeptParts,
+    /// A line that arrives overwrites the bytes that were stored in its place meanwhile.
+    StoredLost,
+    /// A store leaves its bytes for a load of its own thread that waits for the line.
+    OwnStore,
+    /// A load of bytes that were stored in the place of a line on its way waits for the line.
+    WaitsForStored,
 }
 
 /// A mistake that can be built into a shared bank.

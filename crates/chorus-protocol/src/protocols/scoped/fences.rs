@@ -83,7 +83,7 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
         }
         let kept_misses = self.faulty(L1Fault::KeptMisses) || self.faulty(L1Fault::EarlyAcquire);
         let kept_parts = self.faulty(L1Fault::KeptParts);
-        let is_kept = |place: P| match place == P::RESERVED {
+        let is_kept = |place: P| match place.is_reserved() {
             true => kept_misses,
             false => kept_parts && !place.is_whole::<W>(),
         };

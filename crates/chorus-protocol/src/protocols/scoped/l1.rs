@@ -9,8 +9,8 @@
 //! copy that is on its way too old for later reads. That copy answers the reads that wait and is not cached (I_I).
 //! Later reads send requests of their own, behind the write.
 //!
-//! Where the policy lets stores leave their bytes, a store to an absent line takes a place for them (P). Loads of these
-//! bytes hit. A load of others fetches the line into the place: the request is behind the stores.
+//! Where the policy lets stores leave their bytes (`parts`), a store to an absent line takes a place for them (P), and a
+//! store to a line on its way leaves them in the place that is reserved.
 //!
 //! [`ScopedL1::step_line`] is the transition table. Fences concern no line (`fences`).
 
@@ -26,7 +26,7 @@ use crate::mshr::{Mshrs, Register};
 use crate::protocols::scoped::faults::L1Fault;
 use crate::protocols::scoped::fences::Fence;
 use crate::protocols::scoped::messages::{ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, LD, ST};
-use crate::protocols::scoped::place::Place;
+use crate::protocols::scoped::place::{Place, Waiting};
 use crate::protocols::scoped::policy::Cached;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
@@ -137,7 +137,7 @@ pub struct ScopedL1<P: Place, const W: usize> {
     /// Lines in V, in I_V (whose place is reserved), and in P.
     pub(super) lines: CacheArray<P, W>,
     /// The readers of a line's outstanding miss.
-    mshrs: Mshrs<(), Txn>,
+    pub(super) mshrs: Mshrs<P::Waiting, Txn>,
     pub(super) fences: Vec<Fence>,
 }
 
@@ -166,12 +166,12 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
         match self.lines.find_again(line) {
             Some(slot) => {
                 let place = *self.lines.meta(slot);
-                if place.is_whole::<W>() {
-                    State::V(slot)
-                } else if P::HAS_PARTS && place != P::RESERVED {
+                if place.is_reserved() {
+                    State::IV(slot)
+                } else if P::HAS_PARTS && !place.is_whole::<W>() {
                     State::P(slot)
                 } else {
-                    State::IV(slot)
+                    State::V(slot)
                 }
             }
             None if self.mshrs.find(line).is_some() => State::II,
@@ -214,7 +214,7 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
     }
 
     /// Whether the cache may keep copies of `line` at all.
-    fn may_keep(&self, line: LineAddr) -> bool {
+    pub(super) fn may_keep(&self, line: LineAddr) -> bool {
         let topology = &self.config.topology;
         match self.policy.cached {
             Cached::Everything => true,
@@ -225,7 +225,7 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
 
     /// The request that carries a core's operation to the L2.
     #[inline(never)]
-    fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
         let to = self.bank(request.line);
         let scope = match request.op {
             // Atomics are atomic for the GPU at least, whoever performs them.
@@ -244,6 +244,7 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
         match (state, event) {
             (State::V(slot), Event::Load(load)) => self.hit(slot, load, out),
             (State::I, Event::Load(load)) => return Ok(self.miss(load, out)),
+            (State::IV(slot), Event::Load(load)) if P::HAS_PARTS => self.load_on_its_way(slot, load, out),
             (State::IV(_), Event::Load(load)) => self.merge(load),
             (State::P(slot), Event::Load(load)) if self.answers(slot, load) => self.hit(slot, load, out),
             (State::P(slot), Event::Load(load)) => return Ok(self.fetch_rest(slot, load, out)),
@@ -255,6 +256,9 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
             (State::I | State::II, Event::WideLoad(load)) => self.send(LD, load, out),
 
             (State::V(slot), Event::Store(store)) => self.write(slot, store, out),
+            (State::IV(slot), Event::Store(store)) if P::HAS_PARTS => {
+                return Ok(self.store_on_its_way(slot, store, out));
+            }
             (State::IV(slot), Event::Store(store)) => self.close(slot, store, out),
             (State::P(slot), Event::Store(store)) => self.write_more(slot, store, out),
             (State::I, Event::Store(store)) => return Ok(self.store_without_copy(store, out)),
@@ -289,15 +293,16 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
 
     /// Answers a load with the copy in `slot`.
     #[inline]
-    fn hit(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn hit(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) {
         self.lines.touch(slot);
         out.complete(load.txn, self.lines.data(slot));
     }
 
     /// Lets a load wait for the line that is on its way.
-    fn merge(&mut self, load: &CoreRequest<W>) {
+    pub(super) fn merge(&mut self, load: &CoreRequest<W>) {
         if let Some(register) = self.mshrs.find(load.line) {
             self.mshrs.push_target(register, load.txn);
+            self.mshrs.payload_mut(register).add(load.wave);
         }
     }
 
@@ -311,7 +316,7 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        let slot = match self.lines.room_for(load.line, |place| *place != P::RESERVED) {
+        let slot = match self.lines.room_for(load.line, |place| !place.is_reserved()) {
             Room::Busy => return Outcome::Stall,
             Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
             Room::Occupied(slot) | Room::Free(slot) => slot,
@@ -322,26 +327,16 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
 
     /// Reserves a place for a line, and requests it.
     #[inline(always)]
-    fn fetch(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn fetch(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) {
         self.lines.replace(slot, load.line, P::RESERVED);
-        self.mshrs.insert_for(load.line, slot, load.txn, || ());
+        let waiting = || {
+            let mut waiting = P::Waiting::default();
+            waiting.add(load.wave);
+            waiting
+        };
+        self.mshrs.insert_for(load.line, slot, load.txn, waiting);
         let message = Message::control(LD, load.line, self.me, self.bank(load.line));
         out.send(Message { txn: Txn::Merged, origin: self.me, ..message });
-    }
-
-    /// Whether a part of a copy has all bytes of a load.
-    fn answers(&self, slot: Slot, load: &CoreRequest<W>) -> bool {
-        self.lines.meta(slot).answers(load.mask) || self.faulty(L1Fault::PartHit)
-    }
-
-    /// Fetches the line of a load into the place of a part of it, which lacks some of the load's bytes. The bytes that
-    /// were stored there come back with the line.
-    fn fetch_rest(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
-        if self.mshrs.is_full() {
-            return Outcome::Stall;
-        }
-        self.fetch(slot, load, out);
-        Outcome::Done
     }
 
     /// Drops what is in a place, and sends the operation to the L2.
@@ -351,7 +346,7 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
     }
 
     /// Writes to a copy and to the L2.
-    fn write(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn write(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
         if !self.faulty(L1Fault::StaleStoreHit) {
             let mask = if self.faulty(L1Fault::WholeCopy) { ByteMask::full::<W>() } else { store.mask };
             self.lines.data_mut(slot).merge(mask, &store.data);
@@ -359,37 +354,8 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
         self.store(store, out);
     }
 
-    /// Writes to a part of a copy and to the L2. The part has these bytes, too, then.
-    fn write_more(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
-        *self.lines.meta_mut(slot) = self.lines.meta(slot).with(store.mask);
-        self.write(slot, store, out);
-    }
-
-    /// Writes to the L2. Where places can hold parts, the bytes take a place here, if one can be had.
-    fn store_without_copy(&mut self, store: &CoreRequest<W>, out: &mut Outbox<W>) -> Outcome {
-        if let Some(part) = self.part(store) {
-            let room = self.lines.room_for(store.line, |place| *place != P::RESERVED);
-            match room {
-                Room::Busy => {}
-                Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
-                Room::Occupied(slot) | Room::Free(slot) => {
-                    self.lines.replace(slot, store.line, part);
-                    self.lines.data_mut(slot).merge(store.mask, &store.data);
-                }
-            }
-        }
-        self.store(store, out);
-        Outcome::Done
-    }
-
-    /// The content of a place that a store takes, if it takes one.
-    fn part(&self, store: &CoreRequest<W>) -> Option<P> {
-        let part = P::part(store.mask).filter(|_| self.may_keep(store.line))?;
-        Some(if self.faulty(L1Fault::WholePart) { P::whole::<W>() } else { part })
-    }
-
     /// Writes to the L2. The copy that is on its way is too old to be kept.
-    fn close(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn close(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
         if !self.faulty(L1Fault::PendingStore) {
             self.lines.remove(slot);
         }
@@ -397,16 +363,30 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
     }
 
     /// Writes to the L2. The core does not wait for it.
-    fn store(&self, store: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn store(&self, store: &CoreRequest<W>, out: &mut Outbox<W>) {
         self.send(ST, store, out);
         out.complete_empty(store.txn);
     }
 
     /// Keeps the line that has arrived, and answers the loads that wait for it.
     fn fill(&mut self, slot: Slot, refill: &Message<W>, out: &mut Outbox<W>) {
-        self.lines.fill(slot, &refill.data);
+        if let Some(register) = self.mshrs.find(refill.line) {
+            self.install(register, slot, refill, out);
+        }
+    }
+
+    /// Keeps the line that the loads of a register wait for, and answers them.
+    #[inline(always)]
+    fn install(&mut self, register: Register, slot: Slot, refill: &Message<W>, out: &mut Outbox<W>) {
+        let mut data = &refill.data;
+        let merged;
+        if P::HAS_PARTS {
+            merged = self.with_stored(slot, data);
+            data = &merged;
+        }
+        self.lines.fill(slot, data);
         *self.lines.meta_mut(slot) = P::whole::<W>();
-        self.answer_merged(refill, out);
+        self.answer_waiting(register, data, out);
     }
 
     /// Answers the loads that wait for a line, which has arrived.
@@ -448,11 +428,9 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
         if message.kind == DATA
             && message.txn == Txn::Merged
             && let Some((register, slot)) = self.mshrs.find_resident(&self.lines, message.line)
-            && *self.lines.meta(slot) == P::RESERVED
+            && self.lines.meta(slot).is_reserved()
         {
-            self.lines.fill(slot, &message.data);
-            *self.lines.meta_mut(slot) = P::whole::<W>();
-            self.answer_waiting(register, &message.data, out);
+            self.install(register, slot, message, out);
             return Ok(Outcome::Done);
         }
         match Event::of(message) {
