@@ -446,6 +446,21 @@ fn programs_of_one_kernel() -> Vec<CheckConfig> {
             &[(0, WRITER), (1, READER), (1, &[&[WeakLoad(X)]])],
         ),
         program(
+            "store-into-refill",
+            "a thread stores and loads a word that another beside it fetches, and a third loads it with a wider scope",
+            &[(1, &[&[WeakLoad(X)]]), (1, &[&[WeakStore(X)], &[WeakLoad(X)]]), (1, &[&[Load(X, System)]])],
+        ),
+        program(
+            "word-before-message",
+            "the reader of a message has stored the word that the message is about",
+            &[(0, WRITER), (1, &[&[WeakStore(X)], &[Acquire(Y)], &[WeakLoad(X)]])],
+        ),
+        program(
+            "other-word-after-message",
+            "the reader of a message stores the other word of the line that the message is about",
+            &[(0, WRITER), (1, &[&[Acquire(Y)], &[WeakStore(X1)], &[WeakLoad(X)]])],
+        ),
+        program(
             "atomic-beside",
             "another thread beside the reader of a message exchanges the other word of its line",
             &[(0, WRITER), (1, READER), (1, &[&[Exchange(X1, Gpu)]])],

@@ -37,10 +37,10 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
     /// Takes a load of a line that is on its way.
     pub(super) fn load_on_its_way(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) {
         let stored = self.lines.meta(slot).bytes::<W>();
-        if load.mask.without(stored).is_empty() {
-            self.hit(slot, load, out);
-        } else if (load.mask & stored).is_empty() || self.faulty(L1Fault::WaitsForStored) {
+        if (load.mask & stored).is_empty() || self.faulty(L1Fault::WaitsForStored) {
             self.merge(load);
+        } else if load.mask.without(stored).is_empty() {
+            self.hit(slot, load, out);
         } else {
             self.send(LD, load, out);
         }
