@@ -195,7 +195,7 @@ fn machines(form: &Form, test: &LitmusTest) -> Vec<MachineConfig> {
 }
 
 /// Outcomes are looked for in searches of so many states. Most of them are complete.
-const STATES: usize = 400_000;
+const STATES: usize = 2_000_000;
 
 /// The outcome that cores of Chorus cannot show: on an H200, `fence.sc.cta` does not wait for loads.
 fn is_out_of_reach(form: &Form, outcome: &str) -> bool {

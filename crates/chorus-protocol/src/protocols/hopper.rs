@@ -9,25 +9,30 @@
 //! - Homes keep what is stored until its place is needed.
 //! - A release asks the other half only if something was stored there since it was asked last.
 //!
-//! Each home notes for each of its lines whether the other half may have a copy. No probe shows that a note is ever
-//! given up. `docs/protocols/hopper.md` lists the probes and what each of them says.
+//! Each home notes for each of its lines whether the other half has loaded it. No probe shows that a note is ever given
+//! up. `docs/protocols/hopper.md` lists the probes and what each of them says.
 
 use crate::directory::DirectoryKind;
 use crate::protocols::scoped::declarations::SCOPED;
 use crate::protocols::scoped::faults::L1Fault;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::policy::{
-    Asked, Coherence, GROUPS, L2Policy, PLAIN, Policy, PrivateStores, Tracking, WideLoads, WriteBack,
+    Asked, Coherence, GROUPS, L2Policy, PLAIN, Policy, PrivateStores, Sharing, Tracking, WideLoads, WriteBack,
 };
 use crate::protocols::scoped::protocol::ScopedProtocol;
-use crate::protocols::scoped::seeds::{ScopedSeed, UNBOUNDED};
+use crate::protocols::scoped::seeds::{OF_READERS_ALONE, ScopedSeed};
 use crate::registry::{Declaration, FaultSpec, Promise};
 use crate::rows::appended;
 use crate::seed::{in_l1, specs};
 
 /// A note for each line of a home's memory.
-const NOTES: Tracking =
-    Tracking { entries: DirectoryKind::Unbounded, lines_per_entry: Some(1), wide_loads: WideLoads::Anywhere, ..GROUPS };
+const NOTES: Tracking = Tracking {
+    entries: DirectoryKind::Unbounded,
+    lines_per_entry: Some(1),
+    sharing: Sharing::Loads,
+    wide_loads: WideLoads::Anywhere,
+    ..GROUPS
+};
 
 const POLICY: Policy = Policy {
     acquire: Acquire::DropsPrivate,
@@ -50,7 +55,7 @@ const OWN: [ScopedSeed; 6] = [
     in_l1(L1Fault::WaitsForStored, "waits-for-stored", "a load waits for a line, though some of its bytes were stored"),
 ];
 
-const SEEDS: [ScopedSeed; UNBOUNDED.len() + OWN.len()] = appended(&UNBOUNDED, &OWN);
+const SEEDS: [ScopedSeed; OF_READERS_ALONE.len() + OWN.len()] = appended(&OF_READERS_ALONE, &OWN);
 
 static FAULTS: [FaultSpec; SEEDS.len()] = specs(&SEEDS);
 

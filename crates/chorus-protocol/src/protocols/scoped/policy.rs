@@ -34,8 +34,19 @@ pub struct Tracking {
     pub replacement: Replacement,
     /// Whether a bank that drops a clean copy tells the home.
     pub downgrades: bool,
+    /// The requests by which a bank becomes a sharer.
+    pub sharing: Sharing,
     /// The copies that loads of wide scope may see.
     pub wide_loads: WideLoads,
+}
+
+/// The requests of another bank by which it becomes a sharer of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sharing {
+    /// Loads, stores and atomics (HMG paper, Table I).
+    LoadsAndWrites,
+    /// Loads. A bank that writes to a line without a copy must keep none then.
+    Loads,
 }
 
 /// The copies that loads of a scope wider than a work-group may see. A copy that an invalidation has not reached yet is
@@ -84,6 +95,11 @@ impl Coherence {
     #[inline]
     pub fn downgrades(self) -> bool {
         matches!(self, Coherence::Directory(Tracking { downgrades: true, .. }))
+    }
+
+    /// Whether a bank that writes to a line becomes a sharer of it.
+    pub fn writers_share(self) -> bool {
+        matches!(self, Coherence::Directory(Tracking { sharing: Sharing::LoadsAndWrites, .. }))
     }
 
     /// Whether an acquire leaves copies of the bank's own memory where they are.
@@ -328,6 +344,7 @@ pub const GROUPS: Tracking = Tracking {
     lines_per_entry: None,
     replacement: Replacement::Lru,
     downgrades: false,
+    sharing: Sharing::LoadsAndWrites,
     wide_loads: WideLoads::AtHomes,
 };
 
