@@ -486,7 +486,7 @@ fn programs_of_one_kernel() -> Vec<CheckConfig> {
         program(
             "word-before-message",
             "the reader of a message has stored the word that the message is about",
-            &[(0, WRITER), (1, &[&[WeakStore(X)], &[Acquire(Y)], &[WeakLoad(X)]])],
+            &[(0, &[&[Store(X, System)], &[Release(Y)]]), (1, &[&[Store(X, System)], &[Acquire(Y)], &[WeakLoad(X)]])],
         ),
         program(
             "other-word-after-message",
