@@ -243,7 +243,7 @@ pub fn table_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
         return heterogeneous::table_configurations(protocol);
     }
     if protocol.reach() == Reach::AnyMachine {
-        return quick_configurations(protocol);
+        return [quick_configurations(protocol), scoped::table_configurations(protocol)].concat();
     }
     if protocol.counters() == Counters::Synchronised {
         return vec![

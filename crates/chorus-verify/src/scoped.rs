@@ -7,11 +7,12 @@
 //! module 2.
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
-use chorus_protocol::registry::{DirectoryShape, MemoryModel, Promise, Protocol};
+use chorus_protocol::address::Role;
+use chorus_protocol::registry::{Build, DirectoryShape, MemoryModel, Promise, Protocol};
 
 use crate::check::CheckConfig;
 use crate::config::{Evictions, Loads, MachineConfig, Start, one_set};
-use crate::program::{Op, Step, lines_of};
+use crate::program::{Op, Step, WORDS, lines_of};
 use crate::words::Words;
 
 const X: Words = Words::one(0, 0);
@@ -97,6 +98,8 @@ const LOOK: &[Choice] = &[Load(Z, Gpu), Load(Z, System)];
 const WIDE: &[Choice] = &[Load(X, System)];
 const KERNEL: &[Choice] = &[NextKernel];
 const SETTLE: &[Choice] = &[Settle];
+const BESIDE: &[Choice] =
+    &[WeakLoad(X), WeakLoad(BOTH), WeakStore(X), Load(X, System), Exchange(X, System), Fence(Gpu)];
 
 /// A thread: the private cache beside it, numbered as its module is, and the operations that it may choose from in each
 /// place.
@@ -176,6 +179,24 @@ fn progress(protocol: &dyn Protocol) -> CheckConfig {
         "2 GPUs of 2 modules, 1 word, a weak load or a strong store each; when all is settled, wide loads find what was written",
         machine(TWO_BY_TWO, &[accesses, (3, accesses.1)]),
     )
+}
+
+/// The configurations that a transition table is filled from besides the quick ones. Where private caches hold parts of
+/// lines, threads beside one cache meet in more ways.
+pub(crate) fn table_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
+    if !holds_parts(protocol) {
+        return Vec::new();
+    }
+    let in_flight = machine(ONE_BY_TWO, &[(1, &[WEAK_WORDS, WEAK]), (1, &[BESIDE])]);
+    let in_flight = MachineConfig { loads: Loads::NonBlocking, evictions: Evictions::WhenNeeded, ..in_flight };
+    vec![config("table-beside", "for the transition table", in_flight)]
+}
+
+/// Whether private caches of a protocol hold parts of lines, in state P.
+fn holds_parts(protocol: &dyn Protocol) -> bool {
+    let build = machine(ONE_BY_TWO, &[(0, &[WEAK]), (1, &[WEAK])]).build_config(protocol, None);
+    let cache = Build::<WORDS>::build(protocol, Role::L1, 0, &build);
+    cache.is_some_and(|cache| cache.vocabulary().states.iter().any(|state| state.name == "P"))
 }
 
 fn quick_of_one_gpu() -> Vec<CheckConfig> {
@@ -371,7 +392,19 @@ fn program_on(modules: Modules, name: &'static str, description: &'static str, t
 
 /// Programs made for faults of protocols that reach further than one module.
 pub fn programs() -> Vec<CheckConfig> {
-    [programs_of_one_kernel(), programs_of_two_kernels()].concat()
+    [programs_of_one_kernel(), programs_of_two_kernels(), programs_in_flight()].concat()
+}
+
+/// Programs of threads that do not wait for their loads.
+fn programs_in_flight() -> Vec<CheckConfig> {
+    let program = program_on(
+        TWO_BY_ONE,
+        "store-behind-own-load",
+        "a thread that does not wait for its loads loads, stores and loads a word",
+        &[(1, &[&[WeakLoad(X)], &[WeakStore(X)], &[WeakLoad(X)]])],
+    );
+    let machine = MachineConfig { loads: Loads::NonBlocking, ..program.machine };
+    vec![CheckConfig { machine, ..program }]
 }
 
 fn programs_of_two_kernels() -> Vec<CheckConfig> {
@@ -444,6 +477,21 @@ fn programs_of_one_kernel() -> Vec<CheckConfig> {
             "refill-beside",
             "another thread beside the reader of a message has a load on its way",
             &[(0, WRITER), (1, READER), (1, &[&[WeakLoad(X)]])],
+        ),
+        program(
+            "store-into-refill",
+            "a thread stores and loads a word that another beside it fetches, and a third loads it with a wider scope",
+            &[(1, &[&[WeakLoad(X)]]), (1, &[&[WeakStore(X)], &[WeakLoad(X)]]), (1, &[&[Load(X, System)]])],
+        ),
+        program(
+            "word-before-message",
+            "the reader of a message has stored the word that the message is about",
+            &[(0, &[&[Store(X, System)], &[Release(Y)]]), (1, &[&[Store(X, System)], &[Acquire(Y)], &[WeakLoad(X)]])],
+        ),
+        program(
+            "other-word-after-message",
+            "the reader of a message stores the other word of the line that the message is about",
+            &[(0, WRITER), (1, &[&[Acquire(Y)], &[WeakStore(X1)], &[WeakLoad(X)]])],
         ),
         program(
             "atomic-beside",

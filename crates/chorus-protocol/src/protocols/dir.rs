@@ -15,7 +15,7 @@ use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::parameters::REMOTE_PARAMETERS;
 use crate::protocols::scoped::policy::{
-    Allocation, Coherence, GROUPS, L2Policy, PLAIN, Policy, Release, Tracking, WriteBack,
+    Allocation, Coherence, GROUPS, L2Policy, PLAIN, Policy, PrivateStores, Release, Tracking, WriteBack,
 };
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::BOUNDED;
@@ -34,7 +34,7 @@ pub(super) const REC_L2: L2Policy = L2Policy {
 /// The directory of the baseline (section 2.3): one line per entry, first in, first out.
 pub(super) const LINES: Tracking = Tracking { lines_per_entry: Some(1), replacement: Replacement::Fifo, ..GROUPS };
 
-const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, l2: REC_L2 };
+const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, stores: PrivateStores::PassBy, l2: REC_L2 };
 
 static FAULTS: [FaultSpec; BOUNDED.len()] = specs(&BOUNDED);
 

@@ -6,7 +6,7 @@
 use crate::protocols::dir::{LINES, REC_L2};
 use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Coherence, L2Policy, Policy, Tracking};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, Policy, PrivateStores, Tracking};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
@@ -17,8 +17,11 @@ pub const LINES_PER_ENTRY: u32 = 4;
 
 const ENTRIES: Tracking = Tracking { lines_per_entry: Some(LINES_PER_ENTRY), ..LINES };
 
-const POLICY: Policy =
-    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { coherence: Coherence::Directory(ENTRIES), ..REC_L2 } };
+const POLICY: Policy = Policy {
+    acquire: Acquire::DropsPrivate,
+    stores: PrivateStores::PassBy,
+    l2: L2Policy { coherence: Coherence::Directory(ENTRIES), ..REC_L2 },
+};
 
 static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
 

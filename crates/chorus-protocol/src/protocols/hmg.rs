@@ -8,7 +8,7 @@ use crate::protocols::nhcc::NHCC;
 use crate::protocols::scoped::declarations::WITH_RANGES;
 use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy};
+use crate::protocols::scoped::policy::{L2Policy, PLAIN, Policy, PrivateStores};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{GPU_HOMES, GROUPED, ScopedSeed};
@@ -16,8 +16,11 @@ use crate::registry::{Declaration, FaultSpec};
 use crate::rows::appended;
 use crate::seed::{in_l2, specs};
 
-const POLICY: Policy =
-    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { hierarchy: Hierarchy::GpuHomes, ..PLAIN } };
+const POLICY: Policy = Policy {
+    acquire: Acquire::DropsPrivate,
+    stores: PrivateStores::PassBy,
+    l2: L2Policy { hierarchy: Hierarchy::GpuHomes, ..PLAIN },
+};
 
 /// Mistakes that need GPU homes with directories.
 const OWN: [ScopedSeed; 3] = [

@@ -10,7 +10,7 @@ use crate::protocols::scoped::declarations::SCOPED;
 use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::parameters::IDEAL_PARAMETERS;
-use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, PrivateStores};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{CACHING, ScopedSeed};
@@ -20,6 +20,7 @@ use crate::seed::{in_l2, specs};
 
 const POLICY: Policy = Policy {
     acquire: Acquire::Nothing,
+    stores: PrivateStores::PassBy,
     l2: L2Policy { hierarchy: Hierarchy::GpuHomes, coherence: Coherence::None, ..PLAIN },
 };
 

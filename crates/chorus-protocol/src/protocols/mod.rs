@@ -22,6 +22,7 @@ pub mod gpu_vi;
 pub mod gpu_vini;
 pub mod hmg;
 pub mod home_l2;
+pub mod hopper;
 pub mod ideal;
 pub mod ideal_coh;
 pub mod mesi;

@@ -8,13 +8,13 @@
 
 use crate::protocols::scoped::declarations::WITH_RANGES;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{PLAIN, Policy};
+use crate::protocols::scoped::policy::{PLAIN, Policy, PrivateStores};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
-const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, l2: PLAIN };
+const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, stores: PrivateStores::PassBy, l2: PLAIN };
 
 static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
 

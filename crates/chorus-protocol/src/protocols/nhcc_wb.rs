@@ -20,15 +20,18 @@ use crate::protocols::nhcc_wt::NHCC_L2;
 use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::parameters::ELIDE_PARAMETERS;
-use crate::protocols::scoped::policy::{L2Policy, Policy, WriteBack};
+use crate::protocols::scoped::policy::{L2Policy, Policy, PrivateStores, WriteBack};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED_AND_COMMANDED;
 use crate::protocols::scoped::tallies::COMMAND_TALLIES;
 use crate::registry::{Commands, Declaration, FaultSpec, Promise};
 use crate::seed::specs;
 
-const POLICY: Policy =
-    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { write_back: WriteBack::Everywhere, ..NHCC_L2 } };
+const POLICY: Policy = Policy {
+    acquire: Acquire::DropsPrivate,
+    stores: PrivateStores::PassBy,
+    l2: L2Policy { write_back: WriteBack::Everywhere, ..NHCC_L2 },
+};
 
 static FAULTS: [FaultSpec; GROUPED_AND_COMMANDED.len()] = specs(&GROUPED_AND_COMMANDED);
 

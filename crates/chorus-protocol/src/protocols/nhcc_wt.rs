@@ -8,7 +8,7 @@
 
 use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Allocation, L2Policy, PLAIN, Policy};
+use crate::protocols::scoped::policy::{Allocation, L2Policy, PLAIN, Policy, PrivateStores};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
@@ -17,7 +17,7 @@ use crate::seed::specs;
 /// The policy that all L2s of the CPElide paper's HMG share.
 pub(super) const NHCC_L2: L2Policy = L2Policy { allocation: Allocation::All, ..PLAIN };
 
-const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, l2: NHCC_L2 };
+const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, stores: PrivateStores::PassBy, l2: NHCC_L2 };
 
 static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
 

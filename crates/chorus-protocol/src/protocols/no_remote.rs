@@ -6,13 +6,17 @@
 
 use crate::protocols::scoped::declarations::WITH_DIRECTORIES;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Cached, L2Policy, PLAIN, Policy};
+use crate::protocols::scoped::policy::{Cached, L2Policy, PLAIN, Policy, PrivateStores};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::GROUPED;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
-const POLICY: Policy = Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { cached: Cached::ThisGpu, ..PLAIN } };
+const POLICY: Policy = Policy {
+    acquire: Acquire::DropsPrivate,
+    stores: PrivateStores::PassBy,
+    l2: L2Policy { cached: Cached::ThisGpu, ..PLAIN },
+};
 
 static FAULTS: [FaultSpec; GROUPED.len()] = specs(&GROUPED);
 

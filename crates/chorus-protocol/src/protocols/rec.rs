@@ -9,7 +9,7 @@ use crate::directory::DirectoryKind;
 use crate::protocols::dir::{LINES, REC_L2};
 use crate::protocols::scoped::declarations::TRACKING;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Coherence, L2Policy, Policy, Tracking};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, Policy, PrivateStores, Tracking};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::RANGES;
 use crate::registry::{Declaration, FaultSpec};
@@ -17,8 +17,11 @@ use crate::seed::specs;
 
 const ENTRIES: Tracking = Tracking { entries: DirectoryKind::Ranges, replacement: Replacement::Lru, ..LINES };
 
-const POLICY: Policy =
-    Policy { acquire: Acquire::DropsPrivate, l2: L2Policy { coherence: Coherence::Directory(ENTRIES), ..REC_L2 } };
+const POLICY: Policy = Policy {
+    acquire: Acquire::DropsPrivate,
+    stores: PrivateStores::PassBy,
+    l2: L2Policy { coherence: Coherence::Directory(ENTRIES), ..REC_L2 },
+};
 
 static FAULTS: [FaultSpec; RANGES.len()] = specs(&RANGES);
 

@@ -5,14 +5,17 @@
 
 use crate::protocols::scoped::declarations::WITH_ACQUIRES;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, Spared};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, PrivateStores, Spared};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::SOFTWARE;
 use crate::registry::{Declaration, FaultSpec};
 use crate::seed::specs;
 
-const POLICY: Policy =
-    Policy { acquire: Acquire::DropsShared, l2: L2Policy { coherence: Coherence::Acquires(Spared::Nothing), ..PLAIN } };
+const POLICY: Policy = Policy {
+    acquire: Acquire::DropsShared,
+    stores: PrivateStores::PassBy,
+    l2: L2Policy { coherence: Coherence::Acquires(Spared::Nothing), ..PLAIN },
+};
 
 static FAULTS: [FaultSpec; SOFTWARE.len()] = specs(&SOFTWARE);
 

@@ -7,7 +7,7 @@
 use crate::protocols::scoped::declarations::WITH_ACQUIRES;
 use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l1::Acquire;
-use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, Spared};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, PrivateStores, Spared};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::route::Hierarchy;
 use crate::protocols::scoped::seeds::{GPU_HOMES, SOFTWARE, ScopedSeed};
@@ -17,6 +17,7 @@ use crate::seed::{in_l2, specs};
 
 const POLICY: Policy = Policy {
     acquire: Acquire::DropsShared,
+    stores: PrivateStores::PassBy,
     l2: L2Policy { hierarchy: Hierarchy::GpuHomes, coherence: Coherence::Acquires(Spared::Nothing), ..PLAIN },
 };
 

@@ -13,7 +13,7 @@
 use crate::protocols::scoped::declarations::WITH_COMMANDS;
 use crate::protocols::scoped::l1::Acquire;
 use crate::protocols::scoped::parameters::BOUNDARY_PARAMETERS;
-use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, Spared, WriteBack};
+use crate::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, PrivateStores, Spared, WriteBack};
 use crate::protocols::scoped::protocol::ScopedProtocol;
 use crate::protocols::scoped::seeds::COMMANDED;
 use crate::registry::{Commands, Declaration, FaultSpec};
@@ -22,6 +22,7 @@ use crate::seed::specs;
 /// The policy of the L2s of the CPElide paper, without commands (section IV-C and Table I).
 pub(super) const POLICY: Policy = Policy {
     acquire: Acquire::DropsShared,
+    stores: PrivateStores::PassBy,
     l2: L2Policy { coherence: Coherence::Acquires(Spared::OwnMemory), write_back: WriteBack::AtHome, ..PLAIN },
 };
 

@@ -17,8 +17,8 @@ pub use declaration::{
 pub use protocol::Protocol;
 
 use crate::protocols::{
-    cpelide, cpelide_range, dir, dir_hmg, dir_ideal, gpu_vi, gpu_vini, hmg, ideal, ideal_coh, mesi, nhcc, nhcc_wb,
-    nhcc_wt, no_coh, no_l1, no_remote, rec, spandex, sw_flat, sw_hier, tc, viper_chiplet,
+    cpelide, cpelide_range, dir, dir_hmg, dir_ideal, gpu_vi, gpu_vini, hmg, hopper, ideal, ideal_coh, mesi, nhcc,
+    nhcc_wb, nhcc_wt, no_coh, no_l1, no_remote, rec, spandex, sw_flat, sw_hier, tc, viper_chiplet,
 };
 
 /// Every protocol, in the order of the papers.
@@ -60,6 +60,7 @@ pub static PROTOCOLS: &[&dyn Protocol] = &[
     &spandex::configurations::SPANDEX_HIER_MD,
     &spandex::configurations::SPANDEX_HIER_DG,
     &spandex::configurations::SPANDEX_HIER_DD,
+    &hopper::HOPPER,
 ];
 
 /// The protocol called `name`.

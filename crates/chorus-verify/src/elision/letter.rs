@@ -9,12 +9,15 @@
 
 use chorus_protocol::protocols::scoped::declarations::WITH_COMMANDS;
 use chorus_protocol::protocols::scoped::l1::Acquire;
-use chorus_protocol::protocols::scoped::policy::{Coherence, L2Policy, PLAIN, Policy, Spared, WriteBack};
+use chorus_protocol::protocols::scoped::policy::{
+    Coherence, L2Policy, PLAIN, Policy, PrivateStores, Spared, WriteBack,
+};
 use chorus_protocol::protocols::scoped::protocol::ScopedProtocol;
 use chorus_protocol::registry::{Commands, Declaration};
 
 const POLICY: Policy = Policy {
     acquire: Acquire::DropsShared,
+    stores: PrivateStores::PassBy,
     l2: L2Policy { coherence: Coherence::Acquires(Spared::OwnMemory), write_back: WriteBack::Everywhere, ..PLAIN },
 };
 

@@ -70,6 +70,11 @@ impl Collections {
         self.running.iter().any(|collection| collection.purpose == purpose)
     }
 
+    /// Whether any collection of this module is running.
+    pub fn is_any_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
     /// Lets an agent wait for the next collection.
     pub fn queue(&mut self, purpose: Purpose, scope: Scope, asker: Asker) {
         self.queued.push((purpose, scope, asker));

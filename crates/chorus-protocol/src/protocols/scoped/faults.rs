@@ -26,6 +26,18 @@ pub enum L1Fault {
     WholeCopy,
     /// The end of a kernel releases nothing.
     NoKernelEnd,
+    /// A load hits in a part that lacks its bytes.
+    PartHit,
+    /// A store to an absent line takes the whole line for stored.
+    WholePart,
+    /// An acquire keeps the bytes that stores have left.
+    KeptParts,
+    /// A line that arrives overwrites the bytes that were stored in its place meanwhile.
+    StoredLost,
+    /// A store leaves its bytes for a load of its own thread that waits for the line.
+    OwnStore,
+    /// A load of bytes that were stored in the place of a line on its way waits for the line.
+    WaitsForStored,
 }
 
 /// A mistake that can be built into a shared bank.

@@ -7,8 +7,9 @@ use crate::address::{AgentId, LineAddr};
 use crate::controller::Outbox;
 use crate::message::{Message, MsgKind};
 use crate::protocols::scoped::faults::L1Fault;
-use crate::protocols::scoped::l1::{Acquire, Place, ScopedL1};
+use crate::protocols::scoped::l1::{Acquire, ScopedL1};
 use crate::protocols::scoped::messages::{ACQ, REL, REL_END};
+use crate::protocols::scoped::place::Place;
 
 /// A fence, or a kernel's start or end, that waits for the L2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +29,7 @@ enum Stage {
     Acquire,
 }
 
-impl<const W: usize> ScopedL1<W> {
+impl<P: Place, const W: usize> ScopedL1<P, W> {
     /// Starts a fence, or a kernel's start or end. It releases first and acquires afterwards.
     #[inline(never)]
     pub(super) fn fence(&mut self, request: &CoreRequest<W>, out: &mut Outbox<W>) {
@@ -81,7 +82,12 @@ impl<const W: usize> ScopedL1<W> {
             return;
         }
         let kept_misses = self.faulty(L1Fault::KeptMisses) || self.faulty(L1Fault::EarlyAcquire);
-        self.lines.remove_where(|place| *place == Place::Copy || !kept_misses);
+        let kept_parts = self.faulty(L1Fault::KeptParts);
+        let is_kept = |place: P| match place.is_reserved() {
+            true => kept_misses,
+            false => kept_parts && !place.is_whole::<W>(),
+        };
+        self.lines.remove_where(|place| !is_kept(*place));
     }
 
     #[inline(never)]

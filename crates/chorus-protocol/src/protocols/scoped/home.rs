@@ -146,9 +146,9 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             (Entry::I, HomeEvent::LocalStAtom) => {}
             (Entry::V, HomeEvent::LocalStAtom) => self.invalidate_others(line, None, out),
             (Entry::I | Entry::V, HomeEvent::RemoteLd(s)) => self.add(line, s, L2Fault::ForgottenReader, out)?,
-            (Entry::I, HomeEvent::RemoteStAtom(s)) => self.add(line, s, L2Fault::ForgottenWriter, out)?,
+            (Entry::I, HomeEvent::RemoteStAtom(s)) => self.add_writer(line, s, out)?,
             (Entry::V, HomeEvent::RemoteStAtom(s)) => {
-                self.add(line, s, L2Fault::ForgottenWriter, out)?;
+                self.add_writer(line, s, out)?;
                 self.invalidate_others(line, s, out);
             }
             // There is no entry that could be replaced: N/A in the paper.
@@ -177,6 +177,12 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             self.replace_entry(victim, out);
         }
         Ok(())
+    }
+
+    /// Adds a sender that writes to the sharers of a line, where writers become sharers.
+    fn add_writer(&mut self, line: LineAddr, sender: Option<u16>, out: &mut Outbox<W>) -> Taken {
+        let sharer = sender.filter(|_| self.policy.coherence.writers_share());
+        self.add(line, sharer, L2Fault::ForgottenWriter, out)
     }
 
     /// Invalidates the copies of all sharers of a written line but the writer.

@@ -9,14 +9,16 @@
 //! copy that is on its way too old for later reads. That copy answers the reads that wait and is not cached (I_I).
 //! Later reads send requests of their own, behind the write.
 //!
+//! Where the policy lets stores leave their bytes (`parts`), a store to an absent line takes a place for them (P), and a
+//! store to a line on its way leaves them in the place that is reserved.
+//!
 //! [`ScopedL1::step_line`] is the transition table. Fences concern no line (`fences`).
 
 use crate::access::{CoreOp, CoreRequest, LoadRequest, Order, Scope, Txn};
-use crate::address::{AgentId, Divisor, LineAddr, Role};
+use crate::address::{AgentId, Divisor, LineAddr};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
-    Classified, Controller, Input, LineView, Outbox, Outcome, StateClass, StateSpec, StepResult, Time, Unspecified,
-    Vocabulary,
+    Classified, Controller, Input, LineView, Outbox, Outcome, StepResult, Time, Unspecified, Vocabulary,
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
@@ -24,6 +26,7 @@ use crate::mshr::{Mshrs, Register};
 use crate::protocols::scoped::faults::L1Fault;
 use crate::protocols::scoped::fences::Fence;
 use crate::protocols::scoped::messages::{ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, LD, ST};
+use crate::protocols::scoped::place::{Place, Waiting};
 use crate::protocols::scoped::policy::Cached;
 use crate::registry::BuildConfig;
 use crate::sharers::Sharers;
@@ -52,34 +55,28 @@ pub struct L1Policy {
     pub fault: Option<L1Fault>,
 }
 
-/// The state of a line in a private cache, in the order of the rows of [`VOCABULARY`].
+/// The state of a line in a private cache, in the order of the rows of [`Place::vocabulary`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     I,
     V(Slot),
     IV(Slot),
     II,
+    /// The bytes that were stored here. Only places with parts have it.
+    P(Slot),
 }
 
 impl State {
-    /// The row of [`VOCABULARY`].
+    /// The row of [`Place::vocabulary`].
     fn row(self) -> u8 {
         match self {
             State::I => 0,
             State::V(_) => 1,
             State::IV(_) => 2,
             State::II => 3,
+            State::P(_) => 4,
         }
     }
-}
-
-/// The content of a place in the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) enum Place {
-    #[default]
-    Copy,
-    /// The place is reserved for a copy on its way.
-    Reserved,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +107,7 @@ impl<'a, const W: usize> Event<'a, W> {
         }
     }
 
-    /// The column of [`VOCABULARY`].
+    /// The column of [`Place::vocabulary`].
     fn column(self) -> u8 {
         match self {
             Event::Load(_) => 0,
@@ -125,23 +122,9 @@ impl<'a, const W: usize> Event<'a, W> {
     }
 }
 
-/// The states and events of the cache's transition table.
-pub static VOCABULARY: Vocabulary = Vocabulary {
-    role: Role::L1,
-    device: "",
-    states: &[
-        StateSpec { name: "I", class: StateClass::Stable, meaning: "no copy" },
-        StateSpec { name: "V", class: StateClass::Stable, meaning: "valid copy" },
-        StateSpec { name: "I_V", class: StateClass::TransientCache, meaning: "read miss outstanding" },
-        StateSpec { name: "I_I", class: StateClass::TransientCache, meaning: "no copy, what is on its way is too old" },
-    ],
-    events: &["Load", "WideLoad", "Store", "Atomic", "Evict", "Data", "AtomData", "Foreign"],
-    expiry: None,
-};
-
 /// A software-coherent private cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ScopedL1<const W: usize> {
+pub struct ScopedL1<P: Place, const W: usize> {
     pub(super) me: AgentId,
     pub(super) config: BuildConfig,
     pub(super) policy: L1Policy,
@@ -151,14 +134,14 @@ pub struct ScopedL1<const W: usize> {
     /// The number of banks of the module, and of consecutive lines that one of them serves.
     banks: Divisor,
     interleave: Divisor,
-    /// Lines in V, and in I_V (whose place is reserved).
-    pub(super) lines: CacheArray<Place, W>,
+    /// Lines in V, in I_V (whose place is reserved), and in P.
+    pub(super) lines: CacheArray<P, W>,
     /// The readers of a line's outstanding miss.
-    mshrs: Mshrs<(), Txn>,
+    pub(super) mshrs: Mshrs<P::Waiting, Txn>,
     pub(super) fences: Vec<Fence>,
 }
 
-impl<const W: usize> ScopedL1<W> {
+impl<P: Place, const W: usize> ScopedL1<P, W> {
     /// A cache without any line.
     pub fn new(index: u16, config: &BuildConfig, policy: L1Policy) -> Self {
         let topology = config.topology;
@@ -181,10 +164,16 @@ impl<const W: usize> ScopedL1<W> {
     #[inline(always)]
     fn state(&self, line: LineAddr) -> State {
         match self.lines.find_again(line) {
-            Some(slot) => match self.lines.meta(slot) {
-                Place::Copy => State::V(slot),
-                Place::Reserved => State::IV(slot),
-            },
+            Some(slot) => {
+                let place = *self.lines.meta(slot);
+                if place.is_reserved() {
+                    State::IV(slot)
+                } else if P::HAS_PARTS && !place.is_whole::<W>() {
+                    State::P(slot)
+                } else {
+                    State::V(slot)
+                }
+            }
             None if self.mshrs.find(line).is_some() => State::II,
             None => State::I,
         }
@@ -225,7 +214,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     /// Whether the cache may keep copies of `line` at all.
-    fn may_keep(&self, line: LineAddr) -> bool {
+    pub(super) fn may_keep(&self, line: LineAddr) -> bool {
         let topology = &self.config.topology;
         match self.policy.cached {
             Cached::Everything => true,
@@ -236,7 +225,7 @@ impl<const W: usize> ScopedL1<W> {
 
     /// The request that carries a core's operation to the L2.
     #[inline(never)]
-    fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn send(&self, kind: MsgKind, request: &CoreRequest<W>, out: &mut Outbox<W>) {
         let to = self.bank(request.line);
         let scope = match request.op {
             // Atomics are atomic for the GPU at least, whoever performs them.
@@ -255,53 +244,65 @@ impl<const W: usize> ScopedL1<W> {
         match (state, event) {
             (State::V(slot), Event::Load(load)) => self.hit(slot, load, out),
             (State::I, Event::Load(load)) => return Ok(self.miss(load, out)),
+            (State::IV(slot), Event::Load(load)) if P::HAS_PARTS => self.load_on_its_way(slot, load, out),
             (State::IV(_), Event::Load(load)) => self.merge(load),
+            (State::P(slot), Event::Load(load)) if self.answers(slot, load) => self.hit(slot, load, out),
+            (State::P(slot), Event::Load(load)) => return Ok(self.fetch_rest(slot, load, out)),
             // A copy here may be older than the value that a wide load is about to see.
-            (State::V(slot) | State::IV(slot), Event::WideLoad(load)) => self.give_up(slot, LD, load, out),
+            (State::V(slot) | State::IV(slot) | State::P(slot), Event::WideLoad(load)) => {
+                self.give_up(slot, LD, load, out);
+            }
             (State::II, Event::Load(load)) => self.send(LD, load, out),
             (State::I | State::II, Event::WideLoad(load)) => self.send(LD, load, out),
 
             (State::V(slot), Event::Store(store)) => self.write(slot, store, out),
+            (State::IV(slot), Event::Store(store)) if P::HAS_PARTS => {
+                return Ok(self.store_on_its_way(slot, store, out));
+            }
             (State::IV(slot), Event::Store(store)) => self.close(slot, store, out),
-            (State::I | State::II, Event::Store(store)) => self.store(store, out),
+            (State::P(slot), Event::Store(store)) => self.write_more(slot, store, out),
+            (State::I, Event::Store(store)) => return Ok(self.store_without_copy(store, out)),
+            (State::II, Event::Store(store)) => self.store(store, out),
 
-            (State::V(_) | State::IV(_), Event::Atomic(atomic)) if self.faulty(L1Fault::StaleAtomic) => {
+            (State::V(_) | State::IV(_) | State::P(_), Event::Atomic(atomic)) if self.faulty(L1Fault::StaleAtomic) => {
                 self.send(ATOM, atomic, out);
             }
-            (State::V(slot) | State::IV(slot), Event::Atomic(atomic)) => self.give_up(slot, ATOM, atomic, out),
+            (State::V(slot) | State::IV(slot) | State::P(slot), Event::Atomic(atomic)) => {
+                self.give_up(slot, ATOM, atomic, out);
+            }
             (State::I | State::II, Event::Atomic(atomic)) => self.send(ATOM, atomic, out),
 
-            (State::V(slot), Event::Evict) => self.lines.remove(slot),
+            (State::V(slot) | State::P(slot), Event::Evict) => self.lines.remove(slot),
 
             (State::IV(slot), Event::Data(refill)) => self.fill(slot, refill, out),
             (State::II, Event::Data(refill)) => self.answer_merged(refill, out),
-            (State::I | State::V(_) | State::IV(_) | State::II, Event::OwnData(answer) | Event::AtomData(answer))
-                if answer.txn != Txn::Merged =>
-            {
-                out.complete(answer.txn, &answer.data)
-            }
+            (
+                State::I | State::V(_) | State::IV(_) | State::II | State::P(_),
+                Event::OwnData(answer) | Event::AtomData(answer),
+            ) if answer.txn != Txn::Merged => out.complete(answer.txn, &answer.data),
 
-            (State::I | State::V(_), Event::Data(_))
+            (State::I | State::V(_) | State::P(_), Event::Data(_))
             | (State::I | State::IV(_) | State::II, Event::Evict)
             | (
-                State::I | State::V(_) | State::IV(_) | State::II,
+                State::I | State::V(_) | State::IV(_) | State::II | State::P(_),
                 Event::OwnData(_) | Event::AtomData(_) | Event::Foreign,
-            ) => return Err(unspecified(state, event, line)),
+            ) => return Err(unspecified::<P, W>(state, event, line)),
         }
         Ok(Outcome::Done)
     }
 
     /// Answers a load with the copy in `slot`.
     #[inline]
-    fn hit(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn hit(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) {
         self.lines.touch(slot);
         out.complete(load.txn, self.lines.data(slot));
     }
 
     /// Lets a load wait for the line that is on its way.
-    fn merge(&mut self, load: &CoreRequest<W>) {
+    pub(super) fn merge(&mut self, load: &CoreRequest<W>) {
         if let Some(register) = self.mshrs.find(load.line) {
             self.mshrs.push_target(register, load.txn);
+            self.mshrs.payload_mut(register).add(load.wave);
         }
     }
 
@@ -315,16 +316,27 @@ impl<const W: usize> ScopedL1<W> {
         if self.mshrs.is_full() {
             return Outcome::Stall;
         }
-        let slot = match self.lines.room_for(load.line, |place| *place == Place::Copy) {
+        let slot = match self.lines.room_for(load.line, |place| !place.is_reserved()) {
             Room::Busy => return Outcome::Stall,
             Room::Occupied(slot) if !out.evicts => return Outcome::Evict(self.lines.line(slot)),
             Room::Occupied(slot) | Room::Free(slot) => slot,
         };
-        self.lines.replace(slot, load.line, Place::Reserved);
-        self.mshrs.insert_for(load.line, slot, load.txn, || ());
+        self.fetch(slot, load, out);
+        Outcome::Done
+    }
+
+    /// Reserves a place for a line, and requests it.
+    #[inline(always)]
+    pub(super) fn fetch(&mut self, slot: Slot, load: &CoreRequest<W>, out: &mut Outbox<W>) {
+        self.lines.replace(slot, load.line, P::RESERVED);
+        let waiting = || {
+            let mut waiting = P::Waiting::default();
+            waiting.add(load.wave);
+            waiting
+        };
+        self.mshrs.insert_for(load.line, slot, load.txn, waiting);
         let message = Message::control(LD, load.line, self.me, self.bank(load.line));
         out.send(Message { txn: Txn::Merged, origin: self.me, ..message });
-        Outcome::Done
     }
 
     /// Drops what is in a place, and sends the operation to the L2.
@@ -334,7 +346,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     /// Writes to a copy and to the L2.
-    fn write(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn write(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
         if !self.faulty(L1Fault::StaleStoreHit) {
             let mask = if self.faulty(L1Fault::WholeCopy) { ByteMask::full::<W>() } else { store.mask };
             self.lines.data_mut(slot).merge(mask, &store.data);
@@ -343,7 +355,7 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     /// Writes to the L2. The copy that is on its way is too old to be kept.
-    fn close(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn close(&mut self, slot: Slot, store: &CoreRequest<W>, out: &mut Outbox<W>) {
         if !self.faulty(L1Fault::PendingStore) {
             self.lines.remove(slot);
         }
@@ -351,16 +363,30 @@ impl<const W: usize> ScopedL1<W> {
     }
 
     /// Writes to the L2. The core does not wait for it.
-    fn store(&self, store: &CoreRequest<W>, out: &mut Outbox<W>) {
+    pub(super) fn store(&self, store: &CoreRequest<W>, out: &mut Outbox<W>) {
         self.send(ST, store, out);
         out.complete_empty(store.txn);
     }
 
     /// Keeps the line that has arrived, and answers the loads that wait for it.
     fn fill(&mut self, slot: Slot, refill: &Message<W>, out: &mut Outbox<W>) {
-        self.lines.fill(slot, &refill.data);
-        *self.lines.meta_mut(slot) = Place::Copy;
-        self.answer_merged(refill, out);
+        if let Some(register) = self.mshrs.find(refill.line) {
+            self.install(register, slot, refill, out);
+        }
+    }
+
+    /// Keeps the line that the loads of a register wait for, and answers them.
+    #[inline(always)]
+    fn install(&mut self, register: Register, slot: Slot, refill: &Message<W>, out: &mut Outbox<W>) {
+        let mut data = &refill.data;
+        let merged;
+        if P::HAS_PARTS {
+            merged = self.with_stored(slot, data);
+            data = &merged;
+        }
+        self.lines.fill(slot, data);
+        *self.lines.meta_mut(slot) = P::whole::<W>();
+        self.answer_waiting(register, data, out);
     }
 
     /// Answers the loads that wait for a line, which has arrived.
@@ -402,11 +428,9 @@ impl<const W: usize> ScopedL1<W> {
         if message.kind == DATA
             && message.txn == Txn::Merged
             && let Some((register, slot)) = self.mshrs.find_resident(&self.lines, message.line)
-            && *self.lines.meta(slot) == Place::Reserved
+            && self.lines.meta(slot).is_reserved()
         {
-            self.lines.fill(slot, &message.data);
-            *self.lines.meta_mut(slot) = Place::Copy;
-            self.answer_waiting(register, &message.data, out);
+            self.install(register, slot, message, out);
             return Ok(Outcome::Done);
         }
         match Event::of(message) {
@@ -430,13 +454,13 @@ impl<const W: usize> ScopedL1<W> {
     }
 }
 
-fn unspecified<const W: usize>(state: State, event: Event<'_, W>, line: LineAddr) -> Unspecified {
-    VOCABULARY.unspecified(usize::from(state.row()), usize::from(event.column()), line)
+fn unspecified<P: Place, const W: usize>(state: State, event: Event<'_, W>, line: LineAddr) -> Unspecified {
+    P::vocabulary().unspecified(usize::from(state.row()), usize::from(event.column()), line)
 }
 
-impl<const W: usize> Controller<W> for ScopedL1<W> {
+impl<P: Place, const W: usize> Controller<W> for ScopedL1<P, W> {
     fn vocabulary(&self) -> &'static Vocabulary {
-        &VOCABULARY
+        P::vocabulary()
     }
 
     fn classify(&self, input: &Input<'_, W>, _: Time) -> Option<Classified> {
@@ -464,7 +488,7 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
         if self.is_wide(load.order, load.scope) && !self.faulty(L1Fault::WideHit) {
             return None;
         }
-        let slot = self.lines.find_first(load.line).filter(|&slot| *self.lines.meta(slot) == Place::Copy)?;
+        let slot = self.lines.find_first(load.line).filter(|&slot| self.lines.meta(slot).answers(load.mask))?;
         self.lines.touch(slot);
         Some(self.lines.data(slot))
     }
@@ -472,15 +496,16 @@ impl<const W: usize> Controller<W> for ScopedL1<W> {
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {
         let state = self.state(line);
         let (readable, data) = match state {
-            State::V(slot) => (ByteMask::full::<W>(), *self.lines.data(slot)),
-            State::IV(slot) => (ByteMask::EMPTY, *self.lines.data(slot)),
+            State::V(slot) | State::IV(slot) | State::P(slot) => {
+                (self.lines.meta(slot).bytes::<W>(), *self.lines.data(slot))
+            }
             State::I | State::II => (ByteMask::EMPTY, LineData::default()),
         };
         LineView { state: state.row(), readable, dirty: ByteMask::EMPTY, data, sharers: Sharers::NONE }
     }
 
     fn evictable(&self, line: LineAddr, _: Time) -> bool {
-        matches!(self.state(line), State::V(_))
+        matches!(self.state(line), State::V(_) | State::P(_))
     }
 
     fn quiescent(&self) -> bool {

@@ -79,6 +79,8 @@ pub struct ScopedL2<D, const W: usize> {
     pub(super) collections: Collections,
     /// The invalidations on their way to each sharer.
     pub(super) channels: Vec<InvalidationChannel>,
+    /// Whether something was stored in another module since a release asked there last, where releases ask only then.
+    pub(super) stored_elsewhere: bool,
     /// Homes in other GPUs that wait for the news that the invalidations before a mark have arrived.
     pub(super) unsettled: Vec<AgentId>,
     pub(super) touched: FirstTouch,
@@ -103,6 +105,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
             directory: D::new(config, positions),
             collections: Collections::default(),
             channels: vec![InvalidationChannel::default(); usize::from(route.positions())],
+            stored_elsewhere: false,
             unsettled: Vec::new(),
             touched: FirstTouch::default(),
             tallies: Tallies::default(),

@@ -23,6 +23,8 @@ pub mod l1;
 pub mod l2;
 pub mod messages;
 pub mod parameters;
+mod parts;
+pub mod place;
 pub mod policy;
 mod presence;
 pub mod protocol;

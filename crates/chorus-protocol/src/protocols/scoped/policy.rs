@@ -34,6 +34,29 @@ pub struct Tracking {
     pub replacement: Replacement,
     /// Whether a bank that drops a clean copy tells the home.
     pub downgrades: bool,
+    /// The requests by which a bank becomes a sharer.
+    pub sharing: Sharing,
+    /// The copies that loads of wide scope may see.
+    pub wide_loads: WideLoads,
+}
+
+/// The requests of another bank by which it becomes a sharer of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sharing {
+    /// Loads, stores and atomics (HMG paper, Table I).
+    LoadsAndWrites,
+    /// Loads. A bank that writes to a line without a copy must keep none then.
+    Loads,
+}
+
+/// The copies that loads of a scope wider than a work-group may see. A copy that an invalidation has not reached yet is
+/// older than what its home holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WideLoads {
+    /// Those at the home for the scope, where all see a strong write at the same moment.
+    AtHomes,
+    /// All copies that directories track. Only releases wait until invalidations have arrived.
+    Anywhere,
 }
 
 /// The lines that an acquire leaves in the bank of its module.
@@ -61,8 +84,10 @@ impl Coherence {
     /// The first station whose copy an operation of `scope` may see.
     pub fn sees_from(self, scope: Scope, route: &Route) -> Station {
         match self {
-            Coherence::Directory(_) | Coherence::Acquires(_) => route.point_of(scope),
-            Coherence::None => Station::Local,
+            Coherence::Directory(Tracking { wide_loads: WideLoads::AtHomes, .. }) | Coherence::Acquires(_) => {
+                route.point_of(scope)
+            }
+            Coherence::Directory(Tracking { wide_loads: WideLoads::Anywhere, .. }) | Coherence::None => Station::Local,
         }
     }
 
@@ -70,6 +95,11 @@ impl Coherence {
     #[inline]
     pub fn downgrades(self) -> bool {
         matches!(self, Coherence::Directory(Tracking { downgrades: true, .. }))
+    }
+
+    /// Whether a bank that writes to a line becomes a sharer of it.
+    pub fn writers_share(self) -> bool {
+        matches!(self, Coherence::Directory(Tracking { sharing: Sharing::LoadsAndWrites, .. }))
     }
 
     /// Whether an acquire leaves copies of the bank's own memory where they are.
@@ -218,6 +248,17 @@ pub enum Release {
     ToMemory,
 }
 
+/// The other modules that a release of a module asks to take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Asked {
+    /// All modules of its scope.
+    Everybody,
+    /// On a machine of two modules, the other one is asked only if something was stored there since it was asked last.
+    /// It has nothing else to wait for: the invalidations that are on their way from there concern copies of this
+    /// module, which its threads see as they are. Larger machines ask everybody.
+    WhereStored,
+}
+
 /// Who decides what stays in a bank at the end of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KernelEnd {
@@ -238,6 +279,16 @@ pub enum HandedOn {
     Everything,
 }
 
+/// The stores that take a place in a private cache that has no copy of their line. A store always changes a copy that
+/// is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PrivateStores {
+    /// None do: they go on to the shared bank.
+    PassBy,
+    /// All do, with the bytes that they write, and go on to the shared bank.
+    LeaveBytes,
+}
+
 /// The decisions of shared banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct L2Policy {
@@ -255,6 +306,8 @@ pub struct L2Policy {
     pub places_at_home: PlacesAtHome,
     /// The place to which a release hands dirty lines.
     pub release: Release,
+    /// The modules that a release asks to take part.
+    pub asked: Asked,
     /// Who decides what stays at the end of a kernel.
     pub kernel_end: KernelEnd,
     /// The mistake that is built in, if any.
@@ -279,6 +332,8 @@ impl L2Policy {
 pub struct Policy {
     /// The effect of acquires in private caches.
     pub acquire: Acquire,
+    /// The stores that take a place in private caches.
+    pub stores: PrivateStores,
     /// The decisions of shared banks.
     pub l2: L2Policy,
 }
@@ -289,6 +344,8 @@ pub const GROUPS: Tracking = Tracking {
     lines_per_entry: None,
     replacement: Replacement::Lru,
     downgrades: false,
+    sharing: Sharing::LoadsAndWrites,
+    wide_loads: WideLoads::AtHomes,
 };
 
 /// A policy from which others are derived: write-through, everything cached, nothing optional.
@@ -300,6 +357,7 @@ pub const PLAIN: L2Policy = L2Policy {
     allocation: Allocation::WholeLinesAtHome,
     places_at_home: PlacesAtHome::AllModules,
     release: Release::ToHomes,
+    asked: Asked::Everybody,
     kernel_end: KernelEnd::Releases,
     fault: None,
 };
@@ -327,6 +385,8 @@ mod tests {
         assert_eq!(sees_from(directory, Hierarchy::Flat), [Station::Local, Station::Home, Station::Home]);
         assert_eq!(sees_from(directory, Hierarchy::GpuHomes), STATIONS);
         assert_eq!(sees_from(Coherence::None, Hierarchy::GpuHomes), [Station::Local; 3]);
+        let anywhere = Coherence::Directory(Tracking { wide_loads: WideLoads::Anywhere, ..GROUPS });
+        assert_eq!(sees_from(anywhere, Hierarchy::Flat), [Station::Local; 3]);
     }
 
     /// HMG paper, sections IV-B and V-B: stores of a scope reach the home for it, and others may stay.

@@ -7,8 +7,9 @@ use crate::parameter::Parameters;
 use crate::protocols::scoped::faults::L1Fault;
 use crate::protocols::scoped::l1::{Acquire, L1Policy, ScopedL1};
 use crate::protocols::scoped::l2::ScopedL2;
+use crate::protocols::scoped::place::{Bytes, Whole};
 use crate::protocols::scoped::policy::{
-    Cached, Coherence, KernelEnd, L2Policy, PlacesAtHome, Policy, Spared, Tracking, WriteBack,
+    Cached, Coherence, KernelEnd, L2Policy, PlacesAtHome, Policy, PrivateStores, Spared, Tracking, WriteBack,
 };
 use crate::protocols::scoped::seeds::ScopedSeed;
 use crate::registry::{Build, BuildConfig, Commands, Declaration, Protocol};
@@ -49,7 +50,13 @@ impl<const W: usize> Build<W> for ScopedProtocol {
     fn build(&self, role: Role, index: u16, config: &BuildConfig) -> Option<Box<dyn Controller<W>>> {
         let (l1_fault, l2_fault) = seeded_by_level(self.seeds, config);
         match role {
-            Role::L1 => Some(Box::new(ScopedL1::new(index, config, self.l1_policy(&config.parameters, l1_fault)))),
+            Role::L1 => {
+                let policy = self.l1_policy(&config.parameters, l1_fault);
+                Some(match self.policy.stores {
+                    PrivateStores::PassBy => Box::new(ScopedL1::<Whole, W>::new(index, config, policy)),
+                    PrivateStores::LeaveBytes => Box::new(ScopedL1::<Bytes, W>::new(index, config, policy)),
+                })
+            }
             Role::L2 => {
                 let policy = L2Policy { fault: l2_fault, ..self.l2_policy(&config.parameters) };
                 let tracking = policy.coherence.tracking();

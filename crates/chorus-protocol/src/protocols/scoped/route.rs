@@ -156,6 +156,11 @@ impl Route {
         }
     }
 
+    /// Whether there is one module beside this bank's.
+    pub fn is_pair(&self) -> bool {
+        self.topology.modules() == 2
+    }
+
     /// The number of private caches of the module.
     pub fn private_caches(&self) -> usize {
         usize::from(self.caches)

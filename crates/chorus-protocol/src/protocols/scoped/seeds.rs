@@ -39,10 +39,15 @@ const SYNCHRONISING: [ScopedSeed; 6] = [
 const COHERENT: usize = CACHING.len() + SYNCHRONISING.len();
 const EVERY: [ScopedSeed; COHERENT] = appended(&CACHING, &SYNCHRONISING);
 
-const OF_TRACKING: [ScopedSeed; 7] = [
+const OF_READERS: [ScopedSeed; 2] = [
     in_l1(L1Fault::EarlyAcquire, "early-acquire", "a fence drops the private copies before it has released"),
     in_l2(L2Fault::ForgottenReader, "forgotten-reader", "the directory does not record a reader"),
-    in_l2(L2Fault::ForgottenWriter, "forgotten-writer", "the directory does not record a remote writer"),
+];
+
+const OF_WRITERS: [ScopedSeed; 1] =
+    [in_l2(L2Fault::ForgottenWriter, "forgotten-writer", "the directory does not record a remote writer")];
+
+const OF_INVALIDATIONS: [ScopedSeed; 4] = [
     in_l2(L2Fault::SparedSharer, "spared-sharer", "the first of the sharers is not told to drop its copy"),
     in_l2(
         L2Fault::InvalidationsOvertake,
@@ -57,9 +62,18 @@ const OF_TRACKING: [ScopedSeed; 7] = [
     in_l2(L2Fault::ReleaseWithoutMarks, "release-without-marks", "a release does not wait for invalidations to arrive"),
 ];
 
-/// Mistakes that fit every directory. That loads of wide scope hit on their way is none of them: what they hit is taken
-/// back before any release that they could know of has ended, and soon enough for who waits.
-pub const UNBOUNDED: [ScopedSeed; COHERENT + OF_TRACKING.len()] = appended(&EVERY, &OF_TRACKING);
+const WITH_READERS: [ScopedSeed; COHERENT + OF_READERS.len()] = appended(&EVERY, &OF_READERS);
+const WITH_WRITERS: [ScopedSeed; WITH_READERS.len() + OF_WRITERS.len()] = appended(&WITH_READERS, &OF_WRITERS);
+
+/// Mistakes that fit directories whose sharers are readers alone. That loads of wide scope hit on their way is none of
+/// them: what they hit is taken back before any release that they could know of has ended, and soon enough for who
+/// waits.
+pub const OF_READERS_ALONE: [ScopedSeed; WITH_READERS.len() + OF_INVALIDATIONS.len()] =
+    appended(&WITH_READERS, &OF_INVALIDATIONS);
+
+/// Mistakes that fit every directory whose sharers are readers and writers.
+pub const UNBOUNDED: [ScopedSeed; WITH_WRITERS.len() + OF_INVALIDATIONS.len()] =
+    appended(&WITH_WRITERS, &OF_INVALIDATIONS);
 
 const OF_BOUNDS: [ScopedSeed; 1] = [in_l2(
     L2Fault::SilentReplacement,

@@ -10,7 +10,7 @@ use crate::protocols::scoped::collect::{Asker, Collection, Purpose, WHOLE};
 use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::messages::{ACQ, ACQ_DONE, DONE, MARK, MARK_DONE, REL, REL_END, REL_HOME};
-use crate::protocols::scoped::policy::HandedOn;
+use crate::protocols::scoped::policy::{Asked, HandedOn};
 use crate::protocols::scoped::route::Station;
 use crate::protocols::scoped::tallies::RELEASES;
 
@@ -207,10 +207,21 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     fn questions_of_release(&mut self, scope: Scope) -> Vec<Question> {
-        let stays = self.faulty(L2Fault::ReleaseStaysHere);
+        let stays = !self.asks_elsewhere() || self.faulty(L2Fault::ReleaseStaysHere);
         let mut questions: Vec<_> = if stays { Vec::new() } else { self.peers(REL, scope).collect() };
         questions.extend(self.release_here(scope));
         questions
+    }
+
+    /// Whether a release has to ask other modules. Those that one before it has asked may not have answered yet.
+    fn asks_elsewhere(&mut self) -> bool {
+        match self.policy.asked {
+            Asked::Everybody => true,
+            Asked::WhereStored => {
+                let has_stored = std::mem::take(&mut self.stored_elsewhere);
+                has_stored || self.collections.is_any_running() || !self.route.is_pair()
+            }
+        }
     }
 
     fn peers(&self, kind: MsgKind, scope: Scope) -> impl Iterator<Item = Question> + use<'_, D, W> {

@@ -9,7 +9,7 @@ use crate::message::{Message, memory};
 use crate::protocols::scoped::faults::L2Fault;
 use crate::protocols::scoped::l2::{ScopedL2, Taken};
 use crate::protocols::scoped::messages::{ATOM_DATA, ST};
-use crate::protocols::scoped::policy::WriteBack;
+use crate::protocols::scoped::policy::{Asked, WriteBack};
 use crate::protocols::scoped::presence::{Line, Reader, Request};
 use crate::protocols::scoped::route::Station;
 
@@ -82,12 +82,21 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
     }
 
     /// Hands bytes one station further: to the next station, or to memory.
-    pub(super) fn write_through(&self, station: Station, message: &Message<W>, out: &mut Outbox<W>) {
+    pub(super) fn write_through(&mut self, station: Station, message: &Message<W>, out: &mut Outbox<W>) {
         let (kind, dst) = match station {
             Station::Home => (memory::WB, self.memory),
-            Station::Local | Station::GpuHome => (ST, self.route.next(message.line)),
+            Station::Local | Station::GpuHome => {
+                self.note_stored_elsewhere();
+                (ST, self.route.next(message.line))
+            }
         };
         out.send(Message { kind, src: self.me, dst, atomic: None, ..*message });
+    }
+
+    /// Notes that a release has something to wait for in another module.
+    #[inline]
+    fn note_stored_elsewhere(&mut self) {
+        self.stored_elsewhere = self.policy.asked == Asked::WhereStored;
     }
 
     /// Whether atomics of `scope` are performed in this bank.
@@ -143,6 +152,7 @@ impl<D: Directory, const W: usize> ScopedL2<D, W> {
         if let Some(slot) = place.filter(|_| !self.faulty(L2Fault::StaleAtomic)) {
             self.drop_at(slot, out);
         }
+        self.note_stored_elsewhere();
         out.send(Message { src: self.me, dst: self.route.next(atomic.line()), ..*atomic.message });
         Ok(())
     }
