@@ -9,6 +9,9 @@ use super::measured::{Measured, ProbeRow};
 use super::spec_of;
 use crate::run::{Record, RunResult, RunSpec};
 
+/// Begins a rule that counts the elements of a reading that are hits. The row tells whether all were, or none.
+const HITS: &str = "hits ";
+
 /// A probe with the run that answers it.
 pub(super) struct Probe {
     row: ProbeRow,
@@ -81,6 +84,21 @@ impl Probe {
             Some((_, trouble)) => (None, trouble.map(str::to_owned)),
         };
         let is_hit = |cycles: f64| cycles < description.hit_below;
+        if let Some(reading) = self.row.value.strip_prefix(HITS) {
+            let result = record.and_then(Record::result);
+            let lines = result.and_then(|result| result.readings.get(reading)).map_or(0, Vec::len);
+            return ProbeResult {
+                group: format!("{group}, line by line"),
+                name: name.clone(),
+                param: *param,
+                unit: format!("hits of {lines}"),
+                measured: if is_hit(value) { lines as f64 } else { 0.0 },
+                simulated,
+                trouble,
+                within: 0.0,
+                same_hits: None,
+            };
+        }
         let tells_hits = group.starts_with("l1_probe");
         let same_hits = simulated.filter(|_| tells_hits).map(|simulated| is_hit(simulated) == is_hit(value));
         ProbeResult {
@@ -97,8 +115,8 @@ impl Probe {
     }
 }
 
-/// The number that a rule makes of a run: the mean of a reading, `far READING` for the elements of it that are far,
-/// `kernel_cycles` of the last launch, or an amount `per_cycle`, `per_ns` or `per_cycle_and_block` of it.
+/// The number that a rule makes of a run: the mean of a reading, `hits READING` or `far READING` for the number of its
+/// elements that are hits in the L1 or far, `kernel_cycles` of the last launch, or an amount `per_cycle`, `per_ns` or `per_cycle_and_block` of it.
 fn number(rule: &str, result: &RunResult, description: &Description) -> Option<f64> {
     let words: Vec<&str> = rule.split_whitespace().collect();
     let cycles = result.kernels.last()?.cycles as f64;
@@ -109,6 +127,10 @@ fn number(rule: &str, result: &RunResult, description: &Description) -> Option<f
         "per_cycle" => Some(amount()? / cycles),
         "per_ns" => Some(amount()? / (cycles * ns_per_cycle)),
         "per_cycle_and_block" => Some(amount()? / cycles / *result.sizes.get("blocks")? as f64),
+        "hits" => {
+            let values = result.readings.get(*words.get(1)?)?;
+            Some(values.iter().filter(|&&cycles| cycles < description.hit_below).count() as f64)
+        }
         "far" => {
             let values = result.readings.get(*words.get(1)?)?;
             Some(values.iter().filter(|&&cycles| cycles > description.far_above).count() as f64)
