@@ -126,10 +126,8 @@ pub fn validate(
     let specs = probes.iter().map(|probe| &probe.spec).chain(cases.iter().map(|case| &case.spec));
     let made = lab.run_all(&specs.cloned().collect::<Vec<_>>())?;
     let records: BTreeMap<&RunSpec, &Record> = made.records.iter().map(|record| (&record.spec, record)).collect();
-    let probes: Vec<ProbeResult> = probes
-        .iter()
-        .map(|probe| probe.judge(&description, measured, records.get(&probe.spec).copied()))
-        .collect();
+    let probes: Vec<ProbeResult> =
+        probes.iter().map(|probe| probe.judge(&description, measured, records.get(&probe.spec).copied())).collect();
     let cases: Vec<CaseResult> =
         cases.iter().map(|case| case.judge(&description, measured, records.get(&case.spec).copied())).collect();
     let agreements = suite::agreements(&cases);

@@ -104,7 +104,9 @@ impl ProgramFile {
         let layout = Arc::new(Layout::of(manifest, &facts, seed, memory)?);
         let passes = sizes.iter().find(|(spec, _)| spec.key == PASSES).map_or(1, |(_, passes)| passes);
         let resets: Arc<[Reset]> = match &manifest.reset {
-            Some(reset) if passes > 1 => reset.iter().map(|&buffer| Reset::of(buffer, manifest, &layout, memory)).collect(),
+            Some(reset) if passes > 1 => {
+                reset.iter().map(|&buffer| Reset::of(buffer, manifest, &layout, memory)).collect()
+            }
             Some(_) | None => Arc::default(),
         };
         let host = |prints, passes: u64| Host {

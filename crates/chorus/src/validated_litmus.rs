@@ -31,12 +31,7 @@ pub fn judge(protocol: &'static dyn Protocol, rows: &[OutcomeRow], explores: boo
     tests.into_iter().map(|(key, seen)| judge_one(protocol, key, &seen, explores)).collect()
 }
 
-fn judge_one(
-    protocol: &'static dyn Protocol,
-    key: [&str; 4],
-    seen: &BTreeSet<&str>,
-    explores: bool,
-) -> LitmusVerdict {
+fn judge_one(protocol: &'static dyn Protocol, key: [&str; 4], seen: &BTreeSet<&str>, explores: bool) -> LitmusVerdict {
     let mut verdict = LitmusVerdict {
         test: key.iter().filter(|part| **part != "-").copied().collect::<Vec<_>>().join(", "),
         seen: seen.len(),
@@ -165,7 +160,8 @@ fn threads(test: &str, operations: &Operations) -> Result<Vec<Vec<String>>, Stri
 fn text_of([test, scope, variant, placement]: [&str; 4]) -> Result<String, String> {
     let threads = threads(test, &Operations::of(variant, scope)?)?;
     let block = |thread: usize| if placement == "same CTA" { 0 } else { thread };
-    let heads: Vec<String> = (0..threads.len()).map(|thread| format!("P{thread}@cta {},gpu 0", block(thread))).collect();
+    let heads: Vec<String> =
+        (0..threads.len()).map(|thread| format!("P{thread}@cta {},gpu 0", block(thread))).collect();
     let mut text = format!("PTX {test}\n{{ x=0; y=0; }}\n{} ;\n", heads.join(" | "));
     for row in 0..threads.iter().map(Vec::len).max().unwrap_or(0) {
         let cells: Vec<&str> = threads.iter().map(|thread| thread.get(row).map_or("", String::as_str)).collect();

@@ -122,7 +122,8 @@ impl Description {
 pub(super) fn beside(folder: &Path, named: &str) -> String {
     let mut path = PathBuf::new();
     for part in folder.join(named).components() {
-        let named_last = path.components().next_back().is_some_and(|last| matches!(last, std::path::Component::Normal(_)));
+        let named_last =
+            path.components().next_back().is_some_and(|last| matches!(last, std::path::Component::Normal(_)));
         match part {
             std::path::Component::ParentDir if named_last => {
                 path.pop();

@@ -33,7 +33,8 @@ pub(super) fn page(validated: &Validated, date: &str) -> String {
 
 fn facts(validated: &Validated) -> String {
     let near = validated.probes.iter().filter(|probe| probe.passes()).count();
-    let mut facts = vec![(format!("{near} of {}", validated.probes.len()), "probes are within their limits".to_owned())];
+    let mut facts =
+        vec![(format!("{near} of {}", validated.probes.len()), "probes are within their limits".to_owned())];
     for agreement in &validated.agreements {
         let share = agreement.mean_absolute_error.map_or("–".to_owned(), |error| format!("{error:.2}"));
         let correlation = agreement.correlation.map_or("–".to_owned(), |it| format!("{it:.3}"));
@@ -46,10 +47,11 @@ fn facts(validated: &Validated) -> String {
 }
 
 fn suite(validated: &Validated) -> String {
-    let mut text = "<h2>Kernels</h2>\n<p>Each kernel runs at three sizes: warm, after a run of itself, and cold. A time is \
+    let mut text =
+        "<h2>Kernels</h2>\n<p>Each kernel runs at three sizes: warm, after a run of itself, and cold. A time is \
                     that between events around the launches. Filled marks are warm, open ones cold. On the line both \
                     times are equal.</p>\n"
-        .to_owned();
+            .to_owned();
     let _ = writeln!(text, "<figure>{}</figure>", scatter::draw(&validated.cases));
     let (shown, predicted): (Vec<&CaseResult>, Vec<&CaseResult>) =
         validated.cases.iter().partition(|case| !case.is_prediction());
@@ -125,13 +127,15 @@ fn litmus(validated: &Validated) -> String {
     if validated.litmus.is_empty() {
         return String::new();
     }
-    let passing = validated.litmus.iter().filter(|verdict| verdict.passes()).count();
+    let judged = || validated.litmus.iter().filter(|verdict| verdict.left_out.is_none());
+    let passing = judged().filter(|verdict| verdict.passes()).count();
     let mut text = format!(
         "<h2>Litmus tests</h2>\n<p>Outcomes that the GPU showed must be allowed by the memory model of PTX and be reached \
          by the protocol, and nothing that the model forbids may be reached. {passing} of {} tests keep to the model.</p>\n",
-        validated.litmus.len()
+        judged().count()
     );
-    let headers = ["test", "outcomes seen", "seen and forbidden", "seen and not reached", "reached and forbidden", "note"];
+    let headers =
+        ["test", "outcomes seen", "seen and forbidden", "seen and not reached", "reached and forbidden", "note"];
     let row = |verdict: &super::LitmusVerdict| {
         let not_reached = verdict.not_reached.as_ref().map_or("not explored".to_owned(), |list| list.join(" "));
         vec![

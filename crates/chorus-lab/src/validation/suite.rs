@@ -168,7 +168,8 @@ pub fn predictions(cases: &[CaseResult]) -> String {
     let header = ["kernel", "size", "caches", "microseconds"].into_iter().chain(names);
     let mut text = header.collect::<Vec<_>>().join(",") + "\n";
     for case in cases.iter().filter(|case| case.is_prediction() && case.trouble.is_none()) {
-        let number = |pair: &Pair, decimals: usize| pair.simulated.map_or(String::new(), |it| format!("{it:.decimals$}"));
+        let number =
+            |pair: &Pair, decimals: usize| pair.simulated.map_or(String::new(), |it| format!("{it:.decimals$}"));
         let counters = case.counters.iter().map(|(_, pair)| number(pair, 0));
         let first = [case.kernel.clone(), case.size.to_string(), case.caches.to_owned(), number(&case.microseconds, 3)];
         text += &(first.into_iter().chain(counters).collect::<Vec<_>>().join(",") + "\n");

@@ -101,7 +101,8 @@ fn print(validated: &Validated, session: &mut Session) -> Result<(), Failure> {
     session.output.table(&groups(validated))?;
     session.output.line("")?;
     for agreement in validated.agreements.iter().filter(|agreement| agreement.cases > 0) {
-        let or_dash = |number: Option<f64>, decimals: usize| number.map_or("–".to_owned(), |it| format!("{it:.decimals$}"));
+        let or_dash =
+            |number: Option<f64>, decimals: usize| number.map_or("–".to_owned(), |it| format!("{it:.decimals$}"));
         session.output.line(&format!(
             "times of {} kernels, {}: correlation of log times {}, mean absolute error {}",
             agreement.cases,
@@ -112,20 +113,21 @@ fn print(validated: &Validated, session: &mut Session) -> Result<(), Failure> {
     }
     let mut troubles: BTreeMap<&str, usize> = BTreeMap::new();
     for trouble in validated.cases.iter().filter_map(|case| case.trouble.as_deref()) {
-        *troubles.entry(trouble).or_default() += 1;
+        *troubles.entry(trouble.lines().next().unwrap_or_default()).or_default() += 1;
     }
     for (trouble, cases) in troubles {
         session.output.line(&format!("{cases} cases without a result: {trouble}"))?;
     }
     if !validated.litmus.is_empty() {
-        let passing = validated.litmus.iter().filter(|verdict| verdict.passes()).count();
+        let judged = || validated.litmus.iter().filter(|verdict| verdict.left_out.is_none());
+        let passing = judged().filter(|verdict| verdict.passes()).count();
         let explored = validated.litmus.iter().filter(|verdict| verdict.not_reached.is_some()).count();
         let unreached = |verdict: &&LitmusVerdict| verdict.not_reached.as_ref().is_some_and(|it| !it.is_empty());
         let unreached = validated.litmus.iter().filter(unreached).count();
         session.output.line(&format!(
             "litmus: {passing} of {} tests keep to the model of PTX; {explored} were explored, and {unreached} of them \
              showed an outcome on the GPU that the protocol does not reach",
-            validated.litmus.len()
+            judged().count()
         ))?;
     }
     session.output.line(&format!("{} runs made, {} there already", validated.ran, validated.reused))
@@ -138,7 +140,8 @@ fn groups(validated: &Validated) -> Table {
         let near = probes.iter().filter(|probe| probe.passes()).count();
         let errors = probes.iter().filter_map(|probe| Some((probe.error()?, &probe.name)));
         let largest = errors.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
-        let (error, name) = largest.map_or(("–".to_owned(), ""), |(it, name)| (format!("{:+.0} %", it * 100.0), name));
+        let (error, name) =
+            largest.map_or(("–".to_owned(), ""), |(it, name)| (format!("{:+.0} %", it * 100.0), name));
         groups.add_row([group, &format!("{near} of {}", probes.len()), &error, name]);
     }
     align_right(&mut groups, 1..3);
