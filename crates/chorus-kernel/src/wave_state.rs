@@ -70,7 +70,7 @@ pub struct WaveState {
     requested: u32,
     /// The fence, barrier or look that the future waits for.
     awaited_ticket: Option<u32>,
-    /// What the wavefront saw when it last looked.
+    /// The answer to the last look.
     surroundings: Surroundings,
 }
 
@@ -175,7 +175,7 @@ impl WaveState {
         self.pass()
     }
 
-    /// What the wavefront saw when it last looked.
+    /// The answer to the last look: when and where the wavefront was.
     pub fn surroundings(&self) -> Surroundings {
         self.surroundings
     }

@@ -1,8 +1,8 @@
 //! Validations: the simulator compared with measurements of a real GPU.
 //!
-//! A folder `hardware/NAME/` describes a validation: which machine and protocol stand for the GPU, and what was measured
-//! on it. Probes are small programs that measure one property each; the suite is kernels whose times and counters are
-//! compared. All of them run in the simulator as they ran on the GPU, and a page shows both side by side.
+//! A folder `hardware/NAME/` describes a validation: which machine and protocol stand for the GPU, and what was
+//! measured on it. Probes are small programs that measure one property each; the suite is kernels whose times and
+//! counters are compared. All of them run in the simulator as they ran on the GPU, and a page shows both side by side.
 
 pub mod description;
 pub mod measured;
@@ -57,9 +57,9 @@ pub struct LitmusVerdict {
     pub test: String,
     /// Outcomes that were seen on the GPU.
     pub seen: usize,
-    /// Those of them that the memory model forbids.
+    /// Seen outcomes that the memory model forbids.
     pub seen_forbidden: Vec<String>,
-    /// Those of them that the protocol does not reach. None: its machine was not explored.
+    /// Seen outcomes that the protocol does not reach. None: its machine was not explored.
     pub not_reached: Option<Vec<String>>,
     /// Outcomes that the protocol reaches and the memory model forbids.
     pub reached_forbidden: Vec<String>,
@@ -77,15 +77,15 @@ impl LitmusVerdict {
 /// The results of a validation.
 #[derive(Clone, Debug)]
 pub struct Validated {
-    /// The description.
+    /// The machine and the measurements that were compared.
     pub description: Description,
-    /// The probes.
+    /// The numbers of all probes, in the order of their list.
     pub probes: Vec<ProbeResult>,
     /// The cases of the suite.
     pub cases: Vec<CaseResult>,
     /// How well the times of the suite agree.
     pub agreements: Vec<Agreement>,
-    /// The litmus tests.
+    /// A verdict on each litmus test that ran on the GPU.
     pub litmus: Vec<LitmusVerdict>,
     /// The number of runs that were made now.
     pub ran: usize,

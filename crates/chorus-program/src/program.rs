@@ -156,7 +156,7 @@ struct Host {
     passes: u64,
     /// The buffers that get their first contents again between passes.
     resets: Arc<[Reset]>,
-    /// Those of them whose turn has not come.
+    /// The ones whose turn has not come.
     to_reset: VecDeque<usize>,
     manifest: &'static Manifest,
     facts: Arc<Facts>,

@@ -142,7 +142,7 @@ impl Sight {
         }
     }
 
-    /// Its value.
+    /// The value of the register, for all lanes.
     pub(crate) fn value(self, surroundings: Surroundings) -> u64 {
         match self {
             Sight::Cycle(part) => part.of(surroundings.cycle),

@@ -61,7 +61,7 @@ pub struct Description {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
-    /// The group.
+    /// The group of probes, as the list names it.
     pub group: String,
     /// The relative error: 0.1 is 10 %.
     pub within: f64,

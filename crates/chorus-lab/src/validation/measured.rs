@@ -15,9 +15,9 @@ pub struct LadderRow {
     pub group: String,
     /// The name of the probe in its group.
     pub name: String,
-    /// What was varied: bytes, lanes, blocks.
+    /// The value of what was varied: bytes, lanes, blocks.
     pub param: f64,
-    /// The number.
+    /// The number that the GPU gave.
     pub value: f64,
     /// The unit of the number.
     pub unit: String,

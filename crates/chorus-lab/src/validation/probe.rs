@@ -18,14 +18,14 @@ pub(super) struct Probe {
     pub(super) spec: RunSpec,
 }
 
-/// What a probe gave, beside what it gave on the GPU.
+/// The number of a probe on the simulated machine beside that on the GPU.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProbeResult {
     /// The group of probes.
     pub group: String,
     /// The name of the probe.
     pub name: String,
-    /// What was varied.
+    /// The value of what was varied: bytes, lanes, blocks.
     pub param: f64,
     /// The unit of the numbers.
     pub unit: String,
@@ -116,7 +116,8 @@ impl Probe {
 }
 
 /// The number that a rule makes of a run: the mean of a reading, `hits READING` or `far READING` for the number of its
-/// elements that are hits in the L1 or far, `kernel_cycles` of the last launch, or an amount `per_cycle`, `per_ns` or `per_cycle_and_block` of it.
+/// elements that are hits in the L1 or far, `kernel_cycles` of the last launch, or an amount `per_cycle`, `per_ns` or
+/// `per_cycle_and_block` of it.
 fn number(rule: &str, result: &RunResult, description: &Description) -> Option<f64> {
     let words: Vec<&str> = rule.split_whitespace().collect();
     let cycles = result.kernels.last()?.cycles as f64;

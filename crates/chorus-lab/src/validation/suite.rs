@@ -45,14 +45,14 @@ impl Pair {
     }
 }
 
-/// What a case gave, beside what it gave on the GPU.
+/// The numbers of a case on the simulated machine beside those on the GPU.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseResult {
     /// The name of the kernel.
     pub kernel: String,
     /// The number of its size.
     pub size: u32,
-    /// `warm` or `cold`.
+    /// The state of the caches before: `warm` or `cold`.
     pub caches: &'static str,
     /// Microseconds between events around the launches.
     pub microseconds: Pair,
@@ -72,7 +72,7 @@ impl CaseResult {
 /// How well the times of one state of the caches agree.
 #[derive(Clone, Debug, Serialize)]
 pub struct Agreement {
-    /// `warm` or `cold`.
+    /// The state of the caches before: `warm` or `cold`.
     pub caches: &'static str,
     /// The cases with a time on both sides.
     pub cases: usize,

@@ -28,7 +28,7 @@ const LADDER: &str = "\
 group,name,param,value,unit
 chase,ld.ca,8192,30,cycles
 l1_probe,nothing,0,28,cycles_per_load
-l1_probe,fence.acq_rel.gpu,2,28,cycles_per_load
+l1_probe,fence.acq_rel.gpu,2,272,cycles_per_load
 chase,not in the list,1,1,cycles
 ";
 
@@ -83,7 +83,11 @@ fn probes_kernels_and_outcomes_are_compared_with_measurements() {
     assert_eq!(probes.len(), 4, "rows without a measurement are left out");
     assert_eq!((&probes[0]["name"], probes[0]["simulated"].as_f64()), (&"ld.ca".into(), Some(30.0)));
     assert_eq!((probes[1]["same_hits"].as_bool(), probes[2]["simulated"].as_f64()), (Some(true), Some(64.0)));
-    assert_eq!(probes[3]["same_hits"].as_bool(), Some(false), "the fence empties the L1");
+    assert_eq!(
+        probes[3]["same_hits"].as_bool(),
+        Some(false),
+        "the fence empties the L1 of the GPU, and not that of the machine"
+    );
     let suite = json["suite"].as_array().unwrap();
     assert_eq!(suite.len(), 4);
     let (warm, cold) = (&suite[0], &suite[1]);
