@@ -63,9 +63,9 @@ pub struct Launch {
     pub device: Device,
 }
 
-/// The part of the machine that a program takes for its GPU. CUDA launches a kernel on one GPU, and scope `.gpu` reaches
-/// all its threads. A machine with several GPUs that share the work-groups of one launch is something that no such
-/// program knows.
+/// The part of the machine that a program takes for its GPU. CUDA launches a kernel on one GPU, and scope `.gpu`
+/// reaches all its threads. A machine with several GPUs that share the work-groups of one launch is something that no
+/// such program knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
     /// All GPUs of the machine together: scope `.gpu` reaches all of them.
