@@ -15,7 +15,7 @@ use crate::memory::HostMemory;
 use crate::memory_op::{MemoryOp, MemoryOpKind, WORDS_MAX};
 use crate::partition::part_of;
 use crate::read_only::ReadOnlyWritten;
-use crate::wave_state::{Operation, SpareStates, WaveTask};
+use crate::wave_state::{Operation, SpareStates, Surroundings, WaveTask};
 
 /// Rounds in which every wavefront issues one operation, after which a kernel counts as livelocked.
 const ROUNDS_MAX: u64 = 50_000_000;
@@ -33,6 +33,8 @@ struct FlatWave {
     siblings: Range<usize>,
     finished: bool,
     at_barrier: bool,
+    /// Operations that it has issued.
+    issued: u64,
 }
 
 /// Runs a whole program and checks its result.
@@ -136,13 +138,13 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
             let task = WaveTask::start(kernel, id, lds.clone(), AtomicOrder::Relaxed, spare);
             let (group, siblings) = (Some(work_group as usize), siblings.clone());
-            waves.push(FlatWave { task, group, siblings, finished: false, at_barrier: false });
+            waves.push(FlatWave { task, group, siblings, finished: false, at_barrier: false, issued: 0 });
         }
     }
     for thread in 0..kernel.cpu_threads() {
         let (task, _) = WaveTask::start_cpu(kernel, thread, AtomicOrder::Relaxed, spare);
         let siblings = waves.len()..waves.len() + 1;
-        waves.push(FlatWave { task, group: None, siblings, finished: false, at_barrier: false });
+        waves.push(FlatWave { task, group: None, siblings, finished: false, at_barrier: false, issued: 0 });
     }
     waves
 }
@@ -167,8 +169,16 @@ fn issue_one(
     let mut changed = false;
     let mut state = wave.task.state().borrow_mut();
     state.pop();
+    wave.issued += match operation {
+        Operation::Alu(count) | Operation::Lds(count) => u64::from(count),
+        _ => 1,
+    };
     match operation {
         Operation::Alu(_) | Operation::Lds(_) => {}
+        Operation::Look => {
+            let surroundings = Surroundings { cycle: wave.issued, nanoseconds: wave.issued, unit: 0, units: 1 };
+            state.see(surroundings);
+        }
         Operation::Memory(slot) => {
             let op = state.memory_op_mut(slot);
             if let Some(group) = wave.group {

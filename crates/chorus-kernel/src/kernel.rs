@@ -253,6 +253,11 @@ pub trait Program {
 
     /// Compares the result with a host reference, if the program has one.
     fn check(&self, memory: &HostMemory) -> Verdict;
+
+    /// Numbers that the program has measured about itself and left in memory, by name.
+    fn readings(&self, _memory: &HostMemory) -> Vec<(String, Vec<f64>)> {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

@@ -34,4 +34,4 @@ pub use read_only::ReadOnlyWritten;
 pub use recorded::{Annotated, Recording};
 pub use source::WaveSource;
 pub use wave::Wave;
-pub use wave_state::{Operation, SpareStates, WaveState, WaveTask};
+pub use wave_state::{Operation, SpareStates, Surroundings, WaveState, WaveTask};

@@ -33,6 +33,21 @@ pub enum Operation {
     Barrier,
     /// That many accesses of the local data share.
     Lds(u32),
+    /// Asks when and where the wavefront is.
+    Look,
+}
+
+/// When and where a wavefront is, as the machine sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The cycle of the core's clock. On the flat machine, the operations that the wavefront has issued.
+    pub cycle: u64,
+    /// The time in nanoseconds.
+    pub nanoseconds: u64,
+    /// The number of the compute unit among all of the machine.
+    pub unit: u32,
+    /// The number of compute units of the machine.
+    pub units: u32,
 }
 
 /// Ends the list of free slots.
@@ -50,11 +65,13 @@ pub struct WaveState {
     free: u16,
     /// Results and events that the future cannot go on without.
     awaiting: u32,
-    /// Fences and barriers passed, and asked for by the future.
+    /// Fences, barriers and looks passed, and asked for by the future.
     passed: u32,
     requested: u32,
-    /// The fence or barrier that the future waits for.
+    /// The fence, barrier or look that the future waits for.
     awaited_ticket: Option<u32>,
+    /// The answer to the last look.
+    surroundings: Surroundings,
 }
 
 impl Default for WaveState {
@@ -68,6 +85,7 @@ impl Default for WaveState {
             passed: 0,
             requested: 0,
             awaited_ticket: None,
+            surroundings: Surroundings::default(),
         }
     }
 }
@@ -139,7 +157,7 @@ impl WaveState {
         }
     }
 
-    /// A fence or barrier is passed. Returns whether the future can go on.
+    /// A fence, a barrier or a look is passed. Returns whether the future can go on.
     #[inline]
     pub fn pass(&mut self) -> bool {
         self.passed += 1;
@@ -149,6 +167,17 @@ impl WaveState {
         self.awaited_ticket = None;
         self.awaiting -= 1;
         self.awaiting == 0
+    }
+
+    /// Answers [`Operation::Look`], which is passed by that. Returns whether the future can go on.
+    pub fn see(&mut self, surroundings: Surroundings) -> bool {
+        self.surroundings = surroundings;
+        self.pass()
+    }
+
+    /// The answer to the last look: when and where the wavefront was.
+    pub fn surroundings(&self) -> Surroundings {
+        self.surroundings
     }
 
     /// Whether the future waits for something that has not happened.
@@ -281,14 +310,14 @@ impl WaveState {
         }
     }
 
-    /// Queues a fence or barrier. Returns the number to wait for.
+    /// Queues a fence, a barrier or a look. Returns the number to wait for.
     pub fn request(&mut self, operation: Operation) -> u32 {
         self.push(operation);
         self.requested += 1;
         self.requested
     }
 
-    /// Whether fence or barrier number `ticket` is passed; notes that the future waits for it if not.
+    /// Whether the fence, barrier or look with number `ticket` is passed; notes that the future waits for it if not.
     pub fn has_passed(&mut self, ticket: u32) -> bool {
         if self.passed >= ticket {
             return true;

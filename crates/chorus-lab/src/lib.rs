@@ -35,6 +35,7 @@
 //! | `estimate.rs` | how long runs will take, from what earlier ones cost |
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
+//! | `validation.rs`, `validation/` | the simulator compared with measurements of a real GPU |
 //! | `comparison.rs`, `comparison/` | every protocol that a machine can have with every workload that it can run |
 
 pub mod annotate;
@@ -66,4 +67,5 @@ pub mod stats;
 pub mod store;
 mod svg;
 pub mod trend;
+pub mod validation;
 pub mod verdict;

@@ -204,6 +204,7 @@ impl Row {
             result: CheckResult::Pass,
             metrics: Default::default(),
             kernels: Vec::new(),
+            readings: Default::default(),
         };
         let config_hash = self.configuration.clone();
         Record { spec: self.spec(), config_hash, build, outcome: Outcome::Finished(Box::new(result)) }

@@ -144,6 +144,9 @@ pub struct RunResult {
     pub metrics: BTreeMap<String, f64>,
     /// The kernels in order of launch.
     pub kernels: Vec<KernelResult>,
+    /// Numbers that the program has measured about itself, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub readings: BTreeMap<String, Vec<f64>>,
 }
 
 impl RunResult {
@@ -174,8 +177,13 @@ impl RunResult {
             "metrics": self.metrics,
             "kernels": self.kernels,
         });
-        if let (CheckResult::Fail(message), Value::Object(fields)) = (&self.result, &mut json) {
-            fields.insert("message".to_owned(), Value::from(message.as_str()));
+        if let Value::Object(fields) = &mut json {
+            if let CheckResult::Fail(message) = &self.result {
+                fields.insert("message".to_owned(), Value::from(message.as_str()));
+            }
+            if !self.readings.is_empty() {
+                fields.insert("readings".to_owned(), json!(self.readings));
+            }
         }
         json
     }

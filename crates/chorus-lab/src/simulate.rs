@@ -93,6 +93,7 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<
             .into_iter()
             .map(|kernel| KernelResult { name: kernel.name, cycles: kernel.cycles, metrics: kernel.metrics })
             .collect(),
+        readings: simulated.readings,
     })
 }
 

@@ -15,6 +15,8 @@
 //! | `course.rs` | steps one after the other, with loops |
 //! | `launch.rs` | launches and writes of the host |
 //! | `verify.rs` | the comparison of buffers with what they should hold |
+//! | `reset.rs` | first contents of buffers, written again between passes |
+//! | `reading.rs` | numbers that a program measures about itself |
 //! | `element.rs`, `npy.rs`, `files.rs`, `graphs.rs` | elements, arrays of NumPy, files, generated graphs |
 //! | `printing.rs` | text that threads print |
 //! | `place.rs`, `error.rs` | places of mistakes, and mistakes |
@@ -35,6 +37,8 @@ mod place;
 mod printing;
 mod program;
 mod read;
+mod reading;
+mod reset;
 mod verify;
 
 pub use error::ProgramError;

@@ -27,6 +27,10 @@ pub(crate) struct Manifest {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) steps: Arc<[Arc<Step>]>,
     pub(crate) checks: Vec<Check>,
+    pub(crate) readings: Vec<Reading>,
+    /// Buffers that get their first contents again before each further pass over the steps, if the program can be
+    /// passed over more than once.
+    pub(crate) reset: Option<Vec<usize>>,
     /// The SHA-256 of the file and of every file that it names, in hexadecimal digits.
     pub(crate) sha256: String,
 }
@@ -179,6 +183,16 @@ pub(crate) struct Until {
     pub(crate) equals: Number,
     pub(crate) at_most: u64,
     pub(crate) place: Place,
+}
+
+/// Numbers that the program measures about itself: elements of a buffer at the end.
+pub(crate) struct Reading {
+    pub(crate) name: String,
+    pub(crate) buffer: usize,
+    pub(crate) first: Option<Expression>,
+    pub(crate) count: Option<Expression>,
+    /// Every element is divided by this.
+    pub(crate) per: Option<Expression>,
 }
 
 /// A demand on the contents of a buffer at the end.

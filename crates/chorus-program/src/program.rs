@@ -1,6 +1,6 @@
 //! Programs of users as workloads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chorus_kernel::{HostMemory, Kernel, flat};
@@ -16,7 +16,9 @@ use crate::launch::{Write, examine, kernel, resolve, warps};
 use crate::layout::Layout;
 use crate::manifest::{Expected, Manifest, Step};
 use crate::printing::{print, prints};
-use crate::read::{leak, read};
+use crate::read::{PASSES, leak, read};
+use crate::reading::Reader;
+use crate::reset::Reset;
 use crate::verify::{self, Comparison};
 
 /// Begins the message of a panic about a program that went wrong while it ran.
@@ -92,6 +94,7 @@ impl ProgramFile {
                 Step::Loop(_) => {}
             }
         }
+        manifest.readings.iter().try_for_each(|reading| Reader::examine(reading, &facts))?;
         manifest.checks.iter().try_for_each(|check| verify::examine(check, manifest, &facts))
     }
 
@@ -99,7 +102,17 @@ impl ProgramFile {
         let manifest = self.manifest;
         let facts = Arc::new(Facts::of(manifest, sizes, Some(seed))?);
         let layout = Arc::new(Layout::of(manifest, &facts, seed, memory)?);
-        let host = |prints| Host {
+        let passes = sizes.iter().find(|(spec, _)| spec.key == PASSES).map_or(1, |(_, passes)| passes);
+        let resets: Arc<[Reset]> = match &manifest.reset {
+            Some(reset) if passes > 1 => {
+                reset.iter().map(|&buffer| Reset::of(buffer, manifest, &layout, memory)).collect()
+            }
+            Some(_) | None => Arc::default(),
+        };
+        let host = |prints, passes: u64| Host {
+            passes,
+            resets: Arc::clone(&resets),
+            to_reset: VecDeque::new(),
             manifest,
             facts: Arc::clone(&facts),
             layout: Arc::clone(&layout),
@@ -110,20 +123,22 @@ impl ProgramFile {
         };
         let reference = self.needs_flat().then(|| {
             let memory = memory.clone();
-            let mut reference = host(false);
+            let mut reference = host(false, 1);
             let mut program = HostProgram::deciding(move |memory| reference.next(memory), Vec::new());
             match flat::run(&mut program, &memory) {
                 Ok(()) => memory,
                 Err(mismatch) => panic!("{PANIC}{}: on the flat machine, {mismatch}", self.path),
             }
         });
-        let mut host = host(prints());
+        let mut host = host(prints(), passes);
         let mut program = HostProgram::deciding(move |memory| host.next(memory), Vec::new());
         for check in &manifest.checks {
             let comparison = Comparison::of(check, manifest, &facts, &layout, reference.as_ref())?;
             program = program.invariant(move |memory| comparison.compare(memory));
         }
-        Ok(program)
+        let readers = manifest.readings.iter().map(|reading| Reader::of(reading, manifest, &facts, &layout));
+        let readers = readers.collect::<Result<Vec<_>>>()?;
+        Ok(program.reading(move |memory| readers.iter().map(|reader| reader.read(memory)).collect()))
     }
 }
 
@@ -137,6 +152,12 @@ fn launches_communicate(steps: &[Arc<Step>]) -> bool {
 
 /// The host's side of one run.
 struct Host {
+    /// Passes over the steps that have not ended.
+    passes: u64,
+    /// The buffers that get their first contents again between passes.
+    resets: Arc<[Reset]>,
+    /// The ones whose turn has not come.
+    to_reset: VecDeque<usize>,
     manifest: &'static Manifest,
     facts: Arc<Facts>,
     layout: Arc<Layout>,
@@ -158,7 +179,20 @@ impl Host {
         if let Some(printed) = self.printed.take().filter(|_| self.prints) {
             print(&printed.take());
         }
-        self.advance(memory).unwrap_or_else(|error| panic!("{PANIC}{error}"))
+        loop {
+            if let Some(index) = self.to_reset.pop_front() {
+                return Some(self.resets[index].kernel());
+            }
+            if let Some(kernel) = self.advance(memory).unwrap_or_else(|error| panic!("{PANIC}{error}")) {
+                return Some(kernel);
+            }
+            self.passes -= 1;
+            if self.passes == 0 {
+                return None;
+            }
+            self.course = Course::new(&self.manifest.steps, self.facts.values.clone());
+            self.to_reset.extend(0..self.resets.len());
+        }
     }
 
     fn advance(&mut self, memory: &HostMemory) -> Result<Option<Kernel>> {

@@ -2,6 +2,7 @@
 
 mod buffers;
 mod checks;
+mod readings;
 mod steps;
 
 use std::collections::BTreeSet;
@@ -23,6 +24,12 @@ const LIST_MAX: usize = 1000;
 
 /// The range of a size whose file states none.
 const SIZE_MAX: u64 = 1 << 30;
+
+/// The size of a program with `reset` that says how often its steps are passed over.
+pub(crate) const PASSES: &str = "passes";
+
+/// The most passes over the steps of a program.
+const PASSES_MAX: u64 = 64;
 
 /// The parts of a program file that others name.
 #[derive(Default)]
@@ -46,6 +53,8 @@ pub(crate) fn read(path: &str, text: &str) -> Result<Manifest> {
     let device = root.get("gpu").map_or(Ok(Device::Machine), |node| device(&node))?;
     let modules = modules(&mut root, &mut files)?;
     let sizes = root.get("sizes").map_or(Ok(Vec::new()), |node| sizes(&node, &mut names))?;
+    let reset = root.get("reset");
+    let sizes = reset.iter().try_fold(sizes, |sizes, node| with_passes(sizes, &mut names, node))?;
     let values = root.get("values").map_or(Ok(Vec::new()), |node| values(&node, &mut names))?;
     let graphs = root.get("graphs").map_or(Ok(Vec::new()), |node| graphs(&node, &mut names, &mut files))?;
     let buffers = match root.get("buffers") {
@@ -55,6 +64,8 @@ pub(crate) fn read(path: &str, text: &str) -> Result<Manifest> {
     let steps = root.require("steps", "the launches of the program, as `[[steps]]`")?;
     let steps = steps::read(&steps, &mut names, &modules)?;
     let checks = root.get("checks").map_or(Ok(Vec::new()), |node| checks::read(&node, &names, &mut files))?;
+    let readings = root.get("readings").map_or(Ok(Vec::new()), |node| readings::read(&node, &names))?;
+    let reset = reset.map(|node| buffers_to_reset(&node, &names)).transpose()?;
     root.finish()?;
     let (sizes, sha256) = (&*Vec::leak(sizes), files.sha256());
     let (title, summary, source) = (leak(title), leak(summary), leak(source));
@@ -71,8 +82,23 @@ pub(crate) fn read(path: &str, text: &str) -> Result<Manifest> {
         buffers,
         steps,
         checks,
+        readings,
+        reset,
         sha256,
     })
+}
+
+/// The sizes of a program that can be passed over more than once.
+fn with_passes(mut sizes: Vec<SizeSpec>, names: &mut Names, at: &Node<'_>) -> Result<Vec<SizeSpec>> {
+    names.add(at, PASSES)?;
+    let meaning = "passes over the steps; before each but the first, buffers get their first contents again";
+    sizes.push(SizeSpec::new(PASSES, meaning, [1; 3], "the program's file").range(1, PASSES_MAX));
+    Ok(sizes)
+}
+
+fn buffers_to_reset(node: &Node<'_>, names: &Names) -> Result<Vec<usize>> {
+    let nodes = list(node, "a list of buffers that get their first contents again before each further pass")?;
+    nodes.iter().map(|node| names.buffer(node)).collect()
 }
 
 /// A program lives as long as the process, as every workload does, so its texts may as well.

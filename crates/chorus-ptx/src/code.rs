@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use chorus_kernel::Surroundings;
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 
 use crate::error::Place;
@@ -53,6 +54,7 @@ impl Code {
             | Action::Exit
             | Action::Barrier(_)
             | Action::Sync { .. }
+            | Action::Look { .. }
             | Action::Print(_)
             | Action::Assert { .. }
             | Action::Nothing => false,
@@ -85,6 +87,70 @@ pub(crate) enum Special {
     LaneMask(LaneMask),
     DynamicBytes,
     TotalBytes,
+}
+
+/// A register that has another value whenever it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// Some bits of the cycle of the core's clock.
+    Cycle(Part),
+    /// Some bits of the time in nanoseconds.
+    Time(Part),
+    Unit,
+    Units,
+}
+
+/// The bits of a value of 64 bits that a register shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Whole,
+    Low,
+    High,
+}
+
+impl Part {
+    fn of(self, value: u64) -> u64 {
+        match self {
+            Part::Whole => value,
+            Part::Low => value & u64::from(u32::MAX),
+            Part::High => value >> 32,
+        }
+    }
+}
+
+impl Sight {
+    /// The register with this name.
+    pub(crate) fn named(name: &str) -> Option<Sight> {
+        Some(match name {
+            "%clock" => Sight::Cycle(Part::Low),
+            "%clock_hi" => Sight::Cycle(Part::High),
+            "%clock64" => Sight::Cycle(Part::Whole),
+            "%globaltimer" => Sight::Time(Part::Whole),
+            "%globaltimer_lo" => Sight::Time(Part::Low),
+            "%globaltimer_hi" => Sight::Time(Part::High),
+            "%smid" => Sight::Unit,
+            "%nsmid" => Sight::Units,
+            _ => return None,
+        })
+    }
+
+    /// The bits of the register.
+    pub(crate) fn bits(self) -> u8 {
+        match self {
+            Sight::Cycle(Part::Whole) | Sight::Time(Part::Whole) => 64,
+            Sight::Cycle(_) | Sight::Time(_) | Sight::Unit | Sight::Units => 32,
+        }
+    }
+
+    /// The value of the register, for all lanes.
+    pub(crate) fn value(self, surroundings: Surroundings) -> u64 {
+        match self {
+            Sight::Cycle(part) => part.of(surroundings.cycle),
+            Sight::Time(part) => part.of(surroundings.nanoseconds),
+            Sight::Unit => surroundings.unit.into(),
+            Sight::Units => surroundings.units.into(),
+        }
+    }
 }
 
 /// Which lanes a lane mask holds, as seen from its own lane.
@@ -134,6 +200,11 @@ pub(crate) enum Action {
     Sync {
         members: u16,
         action: SyncAction,
+    },
+    /// Asks the machine when or where the wavefront is.
+    Look {
+        sight: Sight,
+        to: Register,
     },
     Print(Print),
     /// Stops the program with a message that the program wrote.

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use chorus_kernel::{AtomicOrder, LANES, LocalData, Operation, WaveId, WaveSource, WaveStart, WaveState};
 use chorus_protocol::access::{Order, Scope};
 
-use crate::code::{Action, Instruction};
-use crate::registers::Registers;
+use crate::code::{Action, Instruction, Sight};
+use crate::registers::{Bank, BankKind, Register, Registers};
 use crate::running::Running;
 use crate::splits::{Split, SplitState, Splits};
 use pending::Pending;
@@ -27,6 +27,8 @@ const AHEAD_MAX: u32 = 256;
 enum Next {
     /// The next instruction of the split.
     Instruction,
+    /// The next instruction of the split. This one has been queued as an operation of its own.
+    Queued,
     /// A step that the instruction has chosen already.
     Done,
     /// This instruction again, once the values that it waits for are there.
@@ -52,6 +54,8 @@ pub(crate) struct Wavefront {
     fence: Option<u32>,
     /// Whether global memory has been accessed since the last fence.
     is_unfenced: bool,
+    /// The look that the wavefront waits for.
+    look: Option<u32>,
     /// The barrier that the wavefront waits at.
     barrier: Option<u32>,
     /// Barriers with reductions passed.
@@ -91,6 +95,7 @@ impl Wavefront {
             ahead: 0,
             fence: None,
             is_unfenced: false,
+            look: None,
             barrier: None,
             reductions: 0,
             printed: 0,
@@ -127,6 +132,10 @@ impl Wavefront {
             }
             match self.execute(instruction, split, state) {
                 Next::Instruction => self.splits.go_to(split.pc + 1),
+                Next::Queued => {
+                    self.splits.go_to(split.pc + 1);
+                    continue;
+                }
                 Next::Done => {}
                 Next::Wait => {
                     self.flush(state);
@@ -198,6 +207,7 @@ impl Wavefront {
                 self.splits.park(SplitState::AtBarrier);
                 Next::Done
             }
+            &Action::Look { sight, to } => self.look(sight, to, mask, state),
             Action::Print(print) => {
                 print::print(self, print, mask, instruction);
                 Next::Instruction
@@ -207,6 +217,25 @@ impl Wavefront {
             }
             Action::Nothing => Next::Instruction,
         }
+    }
+
+    /// Asks when and where the wavefront is. It waits until the machine comes to the question, which stands behind all
+    /// that was queued before.
+    #[cold]
+    fn look(&mut self, sight: Sight, to: Register, mask: u32, state: &mut WaveState) -> Next {
+        self.flush(state);
+        let ticket = self.look.unwrap_or_else(|| state.request(Operation::Look));
+        self.look = Some(ticket);
+        if !state.has_passed(ticket) {
+            return Next::Wait;
+        }
+        self.look = None;
+        let value = sight.value(state.surroundings());
+        match to.bank {
+            BankKind::Long => u64::write(&mut self.registers, to.number, mask, &[value; LANES]),
+            _ => u32::write(&mut self.registers, to.number, mask, &[value as u32; LANES]),
+        }
+        Next::Queued
     }
 
     /// Ends the run with a message about an instruction of a lane.

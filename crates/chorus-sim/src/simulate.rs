@@ -44,6 +44,8 @@ pub struct Simulated {
     pub metrics: Metrics,
     /// Results of each kernel, in order.
     pub kernels: Vec<KernelRun>,
+    /// Numbers that programs have measured about themselves, by name.
+    pub readings: BTreeMap<String, Vec<f64>>,
 }
 
 /// Settings of a protocol for a run.
@@ -186,6 +188,7 @@ where
             check: streams.iter().fold(Verdict::Checked, |all, stream| all.and(stream.program.check(&memory))),
             metrics,
             kernels,
+            readings: streams.iter().flat_map(|stream| stream.program.readings(&memory)).collect(),
         })
     })
 }

@@ -59,12 +59,16 @@ type Invariant = Box<dyn Fn(&HostMemory) -> Result<(), Mismatch>>;
 /// program.
 type Next = Box<dyn FnMut(&HostMemory) -> Option<Kernel>>;
 
+/// The function that reads what the program has measured about itself.
+type Readings = Box<dyn Fn(&HostMemory) -> Vec<(String, Vec<f64>)>>;
+
 /// Launches kernels one after the other; its result is right when every word of every output is, and every invariant
 /// holds.
 pub struct HostProgram {
     next: Next,
     outputs: Vec<Output>,
     invariants: Vec<Invariant>,
+    readings: Option<Readings>,
 }
 
 impl HostProgram {
@@ -77,12 +81,18 @@ impl HostProgram {
     /// A program that decides what to launch when the last kernel has ended. A wrong result in memory must not keep
     /// `next` from ending.
     pub fn deciding(next: impl FnMut(&HostMemory) -> Option<Kernel> + 'static, outputs: Vec<Output>) -> HostProgram {
-        HostProgram { next: Box::new(next), outputs, invariants: Vec::new() }
+        HostProgram { next: Box::new(next), outputs, invariants: Vec::new(), readings: None }
     }
 
     /// Adds a statement that the result must also pass, for algorithms with many right results.
     pub fn invariant(mut self, holds: impl Fn(&HostMemory) -> Result<(), Mismatch> + 'static) -> HostProgram {
         self.invariants.push(Box::new(holds));
+        self
+    }
+
+    /// Sets what is read from memory at the end as measured by the program.
+    pub fn reading(mut self, read: impl Fn(&HostMemory) -> Vec<(String, Vec<f64>)> + 'static) -> HostProgram {
+        self.readings = Some(Box::new(read));
         self
     }
 
@@ -103,6 +113,10 @@ impl Program for HostProgram {
         }
         let outputs = self.outputs.iter().try_for_each(|output| output.compare(memory));
         outputs.and_then(|()| self.invariants.iter().try_for_each(|holds| holds(memory))).into()
+    }
+
+    fn readings(&self, memory: &HostMemory) -> Vec<(String, Vec<f64>)> {
+        self.readings.as_ref().map_or_else(Vec::new, |read| read(memory))
     }
 }
 

@@ -13,6 +13,7 @@ use chorus_lab::reproduce::ReproduceError;
 use chorus_lab::run::{RunError, RunErrorKind};
 use chorus_lab::setup::SetupError;
 use chorus_lab::store::StoreError;
+use chorus_lab::validation::ValidateError;
 use chorus_system::{Place, SystemError};
 use chorus_trace::TraceError;
 use serde_json::{Value, json};
@@ -195,6 +196,12 @@ impl From<CompareError> for Failure {
 
 impl From<ReproduceError> for Failure {
     fn from(error: ReproduceError) -> Failure {
+        Failure::bad_input(error.to_string())
+    }
+}
+
+impl From<ValidateError> for Failure {
+    fn from(error: ValidateError) -> Failure {
         Failure::bad_input(error.to_string())
     }
 }

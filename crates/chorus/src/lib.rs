@@ -40,6 +40,7 @@ mod overnight;
 mod proof;
 mod replays;
 mod session;
+mod validated_litmus;
 mod verbs;
 mod virtual_networks;
 

@@ -214,6 +214,7 @@ pub fn result(spec: &RunSpec) -> RunResult {
         accesses: 1000,
         result: CheckResult::Pass,
         kernels: vec![KernelResult { name: "step".to_owned(), cycles, metrics: metrics.clone() }],
+        readings: BTreeMap::new(),
         metrics,
     }
 }

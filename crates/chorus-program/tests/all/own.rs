@@ -179,3 +179,43 @@ fn the_identity_follows_the_contents_of_every_file() {
     folder.write("add.ptx", ADD.replace("sm_70", "sm_75").as_bytes());
     assert_ne!(first, of(b"abcd", text));
 }
+
+#[test]
+fn a_program_is_passed_over_again_from_the_first_contents_of_its_buffers() {
+    let text = r#"
+        modules = ["add.ptx"]
+        reset = ["x"]
+        [buffers]
+        x = { type = "u32", length = 40, iota = { start = 1, step = 1 } }
+        y = { type = "u32", length = 40 }
+        [[steps]]
+        launch = "add"
+        grid = 1
+        block = 32
+        args = [5, "x"]
+        [[steps]]
+        launch = "add"
+        grid = 1
+        block = 32
+        args = [1, "y"]
+        [[checks]]
+        buffer = "x"
+        flat = true
+        [readings]
+        halves = { buffer = "x", first = 1, count = 2, per = 2 }
+    "#;
+    let folder = Folder::new("passes");
+    let (verdict, memory) = folder.run(text, &[("passes", 3)]);
+    assert_eq!(verdict, Verdict::Checked);
+    assert_eq!(words(&memory, 0, 3), [6, 7, 8]);
+    assert_eq!(words(&memory, 0, 40)[39], 40);
+    assert_eq!(words(&memory, 1, 2), [3, 3], "it is not reset");
+    let program = folder.read(text).unwrap();
+    let mut other = HostMemory::default();
+    let built = program.prepare(&program.sizes_at(Scale::Quick), 1, &mut other);
+    assert_eq!(built.readings(&memory), [("halves".to_owned(), vec![3.5, 4.0])]);
+    let wrong = text.replace("count = 2, per", "count = 40, per");
+    let program = folder.read(&wrong).unwrap();
+    let misfit = program.misfit(&program.sizes_at(Scale::Quick)).unwrap();
+    assert!(misfit.contains("40"), "{misfit}");
+}

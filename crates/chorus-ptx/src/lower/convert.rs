@@ -6,7 +6,7 @@ use super::form::Form;
 use super::names::{Symbol, bank_of};
 use crate::arithmetic::convert::{self, ConvertMode, Scalar};
 use crate::arithmetic::float::Rounding;
-use crate::code::Action;
+use crate::code::{Action, Sight};
 use crate::error::Result;
 use crate::registers::{Bank, BankKind, Register, Step, unary};
 use crate::space;
@@ -15,6 +15,11 @@ use crate::types::{ScalarType, Space};
 
 impl<'m> Lowering<'m> {
     pub(super) fn convert(&mut self, opcode: &'m str, form: &mut Form<'m>) -> Result<Action> {
+        if opcode == "mov"
+            && let Some(action) = self.look(form)?
+        {
+            return Ok(action);
+        }
         let step = match opcode {
             "mov" => self.mov(form)?,
             "cvt" => self.cvt(form)?,
@@ -22,6 +27,17 @@ impl<'m> Lowering<'m> {
             _ => self.is_in_space(form)?,
         };
         Ok(Action::Compute(step))
+    }
+
+    /// A copy of a register that has another value whenever it is read.
+    fn look(&mut self, form: &mut Form<'m>) -> Result<Option<Action>> {
+        let [to, Operand::Name(name)] = form.operands() else { return Ok(None) };
+        let Some(sight) = Sight::named(name) else { return Ok(None) };
+        let scalar = form.scalar()?;
+        if scalar.bits() != sight.bits() || scalar.is_float() {
+            return self.fault(format!("`{name}` has {} bits", sight.bits()));
+        }
+        Ok(Some(Action::Look { sight, to: self.destination(to, scalar)? }))
     }
 
     fn mov(&mut self, form: &mut Form<'m>) -> Result<Step> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Lowering, Param, REGISTERS_MAX};
-use crate::code::{LaneMask, Preset, Special};
+use crate::code::{LaneMask, Preset, Sight, Special};
 use crate::error::Result;
 use crate::layout::place;
 use crate::registers::{BankKind, Register};
@@ -250,10 +250,10 @@ impl<'m> Lowering<'m> {
             "%lanemask_ge" => Some(Special::LaneMask(LaneMask::From)),
             "%dynamic_smem_size" => Some(Special::DynamicBytes),
             "%total_smem_size" => Some(Special::TotalBytes),
-            "%clock" | "%clock_hi" | "%clock64" | "%globaltimer" | "%globaltimer_lo" | "%globaltimer_hi" | "%smid"
-            | "%nsmid" | "%gridid" => {
-                return self.fault(format!("`{name}` is not supported: results must not depend on time or place"));
+            _ if Sight::named(name).is_some() => {
+                return self.fault(format!("`{name}` has another value whenever it is read; only `mov` reads it"));
             }
+            "%gridid" => return self.fault("`%gridid` is not supported: results must not depend on it"),
             _ => None,
         };
         Ok(special)

@@ -126,3 +126,16 @@ fn functions_are_called_by_some_lanes_and_return_early() {
     assert_eq!(memory.read(out), (0..32).map(expected).collect::<Vec<_>>());
     assert_eq!(said, "l1004 ok\n");
 }
+
+#[test]
+fn clocks_go_on_and_are_read_where_they_stand() {
+    let values = words(
+        32,
+        "mov.u32 %r2, %clock; mov.u64 %rd3, %clock64; add.u32 %r3, %r2, 1; mul.lo.u32 %r3, %r3, %r3;
+         mov.u64 %rd4, %clock64; sub.u64 %rd5, %rd4, %rd3; cvt.u32.u64 %r1, %rd5; mov.u32 %r4, %smid;
+         mov.u32 %r5, %nsmid; setp.ge.u32 %p1, %r4, %r5; @%p1 mov.u32 %r1, 0;
+         mov.u64 %rd6, %globaltimer; setp.lt.u64 %p1, %rd6, %rd4; @%p1 mov.u32 %r1, 0;",
+    );
+    // The flat machine counts the operations of the wavefront: two of arithmetic, and the second look.
+    assert_eq!(values, [3; 32]);
+}

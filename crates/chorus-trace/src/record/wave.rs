@@ -50,6 +50,7 @@ impl RecordedWave {
         for &operation in state.queued() {
             match operation {
                 Operation::Alu(count) => self.text.plain(Sass::Add, count),
+                Operation::Look => self.text.plain(Sass::Add, 1),
                 Operation::Lds(count) => self.text.local_data(count),
                 Operation::Barrier => self.text.plain(Sass::Barrier, 1),
                 Operation::Fence { order, scope } => self.text.fence(order, scope),

@@ -75,6 +75,7 @@ impl WaveSource for Watched {
                     *count += more;
                 }
                 (Operation::Alu(count), _) => notes.push(Seen::Alu(count)),
+                (Operation::Look, _) => notes.push(Seen::Alu(1)),
                 (Operation::Lds(count), _) => notes.push(Seen::Lds(count)),
                 (Operation::Barrier, _) => notes.push(Seen::Barrier),
                 (Operation::Fence { order, scope }, _) => notes.push(Seen::Fence(order, scope)),

@@ -18,6 +18,7 @@ mod run;
 mod search;
 mod table;
 pub mod torture;
+mod validate;
 
 use clap::Subcommand;
 
@@ -41,6 +42,8 @@ pub enum Verb {
     Reproduce(reproduce::Arguments),
     /// Compare every protocol with every workload, one table per machine.
     Compare(compare::Arguments),
+    /// Compare the simulator with measurements of a real GPU.
+    Validate(validate::Arguments),
     /// Check a protocol exhaustively in tiny configurations.
     Check(check::Arguments),
     /// Run litmus tests on a protocol and compare the outcomes with its memory model.
@@ -74,6 +77,7 @@ impl Verb {
             Verb::Ptx(arguments) => ptx::run(arguments, session),
             Verb::Reproduce(arguments) => reproduce::run(arguments, session),
             Verb::Compare(arguments) => compare::run(arguments, session),
+            Verb::Validate(arguments) => validate::run(arguments, session),
             Verb::Check(arguments) => check::run(arguments, session),
             Verb::Litmus(arguments) => litmus::run(arguments, session),
             Verb::Torture(arguments) => torture::run(arguments, session),

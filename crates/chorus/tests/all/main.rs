@@ -28,3 +28,4 @@ mod template;
 mod tidy;
 mod torture;
 mod traces;
+mod validate;

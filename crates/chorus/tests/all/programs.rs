@@ -54,7 +54,7 @@ fn run(from: &str, to: &str, command: &str) -> Ended {
 /// Systems, and the protocols that programs run under there.
 const PROTOCOLS: [(&str, &[&str]); 6] = [
     ("tc", &["no-l1", "ideal-coh", "gpu-vi", "gpu-vini", "mesi", "tc-strong", "tc-weak", "tc-weak-fixed"]),
-    ("hmg", &["no-remote", "sw-flat", "sw-hier", "nhcc", "hmg", "ideal"]),
+    ("hmg", &["no-remote", "sw-flat", "sw-hier", "nhcc", "hmg", "hopper", "ideal"]),
     ("rec", &["dir", "dir-hmg", "rec", "dir-ideal"]),
     ("cpelide", &["viper-chiplet", "cpelide", "cpelide-range", "nhcc-wt", "nhcc-wb"]),
     ("spandex", &["smg", "smd", "sdg", "sdd", "spandex-mixed", "spandex-adaptive", "smv"]),

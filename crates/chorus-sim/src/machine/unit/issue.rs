@@ -1,6 +1,6 @@
 //! The issue slot of a compute unit: which operation a wavefront issues, and what it waits for if it cannot.
 
-use chorus_kernel::{MemoryOpKind, Operation, ReadOnlyWritten};
+use chorus_kernel::{MemoryOpKind, Operation, ReadOnlyWritten, Surroundings};
 
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled};
@@ -52,6 +52,10 @@ impl<const W: usize> Unit<W> {
             }
             Some(Operation::Lds(count)) => {
                 self.issue_local_data(wave, count, ctx, env);
+                Ok(true)
+            }
+            Some(Operation::Look) => {
+                self.issue_look(wave, ctx, env);
                 Ok(true)
             }
             // Arithmetic is taken out of the queue when it comes to its front.
@@ -139,6 +143,25 @@ impl<const W: usize> Unit<W> {
         let group = running.group;
         self.groups.get_mut(group).at_barrier += 1;
         self.release_barrier(group, ctx);
+    }
+
+    /// Tells a wavefront when and where it is.
+    #[cold]
+    fn issue_look(&mut self, wave: usize, ctx: &mut Context<W>, env: &Env<'_>) {
+        let plan = env.plan;
+        let surroundings = Surroundings {
+            cycle: self.clock.count(self.now),
+            nanoseconds: plan.clocks.nanoseconds(self.now) as u64,
+            unit: u32::from(self.agent.0 - plan.topology.cpus),
+            units: u32::from(plan.topology.l1s - plan.topology.cpus),
+        };
+        let running = self.wave(wave);
+        let mut state = running.task.state().borrow_mut();
+        state.pop();
+        state.see(surroundings);
+        drop(state);
+        ctx.stats.add(Counter::AluInstructions, 1);
+        self.continue_wave(wave);
     }
 
     fn issue_local_data(&mut self, wave: usize, count: u32, ctx: &mut Context<W>, env: &Env<'_>) {

@@ -1,0 +1,178 @@
+//! The suite: kernels whose times and counters are compared with those of a GPU.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::description::{Description, beside};
+use super::measured::{Caches, Measured, SuiteRow};
+use super::spec_of;
+use crate::run::{KernelResult, Record, RunResult, RunSpec};
+use crate::stats::correlation;
+
+/// Begins the names of kernels with which the host writes to memory. They are no part of a measurement.
+const HOST_WRITE: &str = "set ";
+
+/// The passes over a program whose last one is warm.
+const WARM_PASSES: usize = 2;
+
+/// A case of the suite with the run that answers it.
+pub(super) struct Case {
+    kernel: String,
+    size: u32,
+    caches: Caches,
+    pub(super) spec: RunSpec,
+}
+
+/// A number of a case: of the simulated machine, and of the GPU where it was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Pair {
+    /// The number on the GPU.
+    pub measured: Option<f64>,
+    /// The number on the simulated machine.
+    pub simulated: Option<f64>,
+}
+
+impl Pair {
+    /// The relative error, with its sign. Nothing beside nothing is no error.
+    pub fn error(&self) -> Option<f64> {
+        let (measured, simulated) = (self.measured?, self.simulated?);
+        match measured {
+            0.0 => (simulated == 0.0).then_some(0.0),
+            measured => Some(simulated / measured - 1.0),
+        }
+    }
+}
+
+/// The numbers of a case on the simulated machine beside those on the GPU.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseResult {
+    /// The name of the kernel.
+    pub kernel: String,
+    /// The number of its size.
+    pub size: u32,
+    /// The state of the caches before: `warm` or `cold`.
+    pub caches: &'static str,
+    /// Microseconds between events around the launches.
+    pub microseconds: Pair,
+    /// Counters by the names of the description, in its order.
+    pub counters: Vec<(String, Pair)>,
+    /// The reason why the machine has no numbers.
+    pub trouble: Option<String>,
+}
+
+impl CaseResult {
+    /// Whether nothing was measured, so that the numbers of the machine are predictions.
+    pub fn is_prediction(&self) -> bool {
+        self.microseconds.measured.is_none()
+    }
+}
+
+/// How well the times of one state of the caches agree.
+#[derive(Clone, Debug, Serialize)]
+pub struct Agreement {
+    /// The state of the caches before: `warm` or `cold`.
+    pub caches: &'static str,
+    /// The cases with a time on both sides.
+    pub cases: usize,
+    /// The correlation of the logarithms of the times.
+    pub correlation: Option<f64>,
+    /// The mean of the absolute relative errors.
+    pub mean_absolute_error: Option<f64>,
+}
+
+/// The cases of a description's list, cold and warm.
+pub(super) fn cases(description: &Description, rows: Vec<SuiteRow>, quick: bool) -> Vec<Case> {
+    let list = description.path(&description.suite);
+    let folder = Path::new(&list).parent().unwrap_or(Path::new(""));
+    let mut cases = Vec::new();
+    for row in rows.into_iter().filter(|row| !quick || row.size == 0) {
+        for caches in [Caches::Warm, Caches::Cold] {
+            let passes = format!("passes={}", if caches == Caches::Warm { WARM_PASSES } else { 1 });
+            let spec = spec_of(description, &beside(folder, &row.program), &row.sizes, &[passes]);
+            cases.push(Case { kernel: row.kernel.clone(), size: row.size, caches, spec });
+        }
+    }
+    cases
+}
+
+impl Case {
+    /// Compares the run of the case with what was measured.
+    pub(super) fn judge(&self, description: &Description, measured: &Measured, record: Option<&Record>) -> CaseResult {
+        let key = (self.kernel.clone(), self.size, self.caches);
+        let passes = if self.caches == Caches::Warm { WARM_PASSES } else { 1 };
+        let result = record.filter(|record| record.trouble().is_none()).and_then(Record::result);
+        let trouble = match record {
+            None => Some("it was not run".to_owned()),
+            Some(record) => record.trouble().map(str::to_owned),
+        };
+        let last = result.map(|result| last_pass(result, passes));
+        let simulated = result.zip(last.as_ref()).map(|(result, last)| {
+            let cycles: u64 = last.iter().map(|kernel| kernel.cycles).sum();
+            let ns_per_cycle = result.simulated_ns / result.cycles as f64;
+            cycles as f64 * ns_per_cycle / 1000.0 + description.between_events_us
+        });
+        let columns = measured.counters.get(&key);
+        let counters = description.counters.iter().map(|pair| {
+            let on_gpu = columns.and_then(|columns| sum(&pair.measured, columns));
+            let each = last.iter().flatten().map(|kernel| sum(&pair.simulated, &kernel.metrics));
+            let on_machine = each.reduce(|all, one| Some(all? + one?)).flatten().map(|all| all * pair.times);
+            (pair.name.clone(), Pair { measured: on_gpu, simulated: on_machine })
+        });
+        CaseResult {
+            kernel: self.kernel.clone(),
+            size: self.size,
+            caches: self.caches.name(),
+            microseconds: Pair { measured: measured.times.get(&key).copied(), simulated },
+            counters: counters.collect(),
+            trouble,
+        }
+    }
+}
+
+/// The sum of some numbers, if there is any of them.
+fn sum(names: &[String], numbers: &BTreeMap<String, f64>) -> Option<f64> {
+    names.iter().filter_map(|name| numbers.get(name)).copied().reduce(|all, one| all + one)
+}
+
+/// The launches of the last of several passes over a program.
+fn last_pass(result: &RunResult, passes: usize) -> Vec<&KernelResult> {
+    let launches: Vec<&KernelResult> =
+        result.kernels.iter().filter(|kernel| !kernel.name.starts_with(HOST_WRITE)).collect();
+    let first = launches.len() - launches.len() / passes;
+    launches[first..].to_vec()
+}
+
+/// How well the times agree, for each state of the caches.
+pub(super) fn agreements(cases: &[CaseResult]) -> Vec<Agreement> {
+    let agreement = |caches: Caches| {
+        let of_caches = || cases.iter().filter(|case| case.caches == caches.name());
+        let both = of_caches().filter_map(|case| case.microseconds.measured.zip(case.microseconds.simulated));
+        let points: Vec<(f64, f64)> = both.map(|(measured, simulated)| (measured.ln(), simulated.ln())).collect();
+        let errors: Vec<f64> = of_caches().filter_map(|case| Some(case.microseconds.error()?.abs())).collect();
+        let mean = (!errors.is_empty()).then(|| errors.iter().sum::<f64>() / errors.len() as f64);
+        Agreement {
+            caches: caches.name(),
+            cases: points.len(),
+            correlation: correlation(&points),
+            mean_absolute_error: mean,
+        }
+    };
+    [Caches::Warm, Caches::Cold].map(agreement).into()
+}
+
+/// The numbers of the machine for all cases that were not measured, as CSV.
+pub fn predictions(cases: &[CaseResult]) -> String {
+    let names = cases.first().map_or(Vec::new(), |case| case.counters.iter().map(|(name, _)| name.as_str()).collect());
+    let header = ["kernel", "size", "caches", "microseconds"].into_iter().chain(names);
+    let mut text = header.collect::<Vec<_>>().join(",") + "\n";
+    for case in cases.iter().filter(|case| case.is_prediction() && case.trouble.is_none()) {
+        let number =
+            |pair: &Pair, decimals: usize| pair.simulated.map_or(String::new(), |it| format!("{it:.decimals$}"));
+        let counters = case.counters.iter().map(|(_, pair)| number(pair, 0));
+        let first = [case.kernel.clone(), case.size.to_string(), case.caches.to_owned(), number(&case.microseconds, 3)];
+        text += &(first.into_iter().chain(counters).collect::<Vec<_>>().join(",") + "\n");
+    }
+    text
+}
