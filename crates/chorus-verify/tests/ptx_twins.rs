@@ -151,7 +151,7 @@ fn code(kernel: &Kernel, thread: u32, locations: [Buf<u32>; 2]) -> Vec<Instructi
                 }
                 state.pass();
             }
-            Operation::Barrier => panic!("no test has barriers"),
+            other @ (Operation::Barrier | Operation::Look) => panic!("no test has {other:?}"),
             Operation::Alu(_) | Operation::Lds(_) => {}
         }
     }
