@@ -2,7 +2,6 @@
 
 mod estimate;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use chorus_lab::figure::{Bar, FigureData, Group};
 use chorus_lab::paper::{self, Paper};
 use chorus_lab::recorded::Recorded;
 use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce, runs_of};
-use chorus_lab::run::RunSpec;
+use chorus_lab::setup;
 use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
 use chorus_lab::verdict::ClaimGroup;
@@ -85,10 +84,15 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let cancel = AtomicBool::new(false);
     let tally = Tally::new(session.matrix_progress());
     let work = || make(session.registry, arguments, &papers, &store, &cancel, &tally);
-    let reproduction = interruptible(&cancel, work, || report_stop(&tally, &arguments.study.out))?;
-    if let Some(directory) = &arguments.record {
-        record(directory, arguments, &papers, &reproduction)?;
-    }
+    let record = || record(session.registry, arguments, &papers, &store);
+    let stopped = || {
+        report_stop(&tally, &arguments.study.out);
+        if let Err(failure) = record() {
+            failure.print();
+        }
+    };
+    let reproduction = interruptible(&cancel, work, stopped)?;
+    record()?;
     if arguments.form.json {
         session.output.json(&reproduction.to_json())?;
     } else {
@@ -129,18 +133,18 @@ fn make(
     })?)
 }
 
-/// Keeps the results of headline figures beside the experiments. Rows of other runs stay as they are.
-fn record(
-    directory: &Path,
-    arguments: &Arguments,
-    papers: &[Paper],
-    reproduction: &Reproduction,
-) -> Result<(), Failure> {
-    for (paper, reproduced) in papers.iter().zip(&reproduction.papers) {
-        let headline: BTreeSet<RunSpec> = runs_of(paper, true, arguments.scale.scale).into_iter().collect();
-        let records = reproduced.records.iter().filter(|record| headline.contains(&record.spec));
-        let newer = Recorded::of(&records.cloned().collect::<Vec<_>>());
-        let directory = directory.join(&reproduced.name);
+/// Keeps the results of headline figures beside the experiments, if that was asked for. Rows of other runs stay as they
+/// are.
+fn record(registry: &'static Registry, arguments: &Arguments, papers: &[Paper], store: &Store) -> Result<(), Failure> {
+    let Some(directory) = &arguments.record else { return Ok(()) };
+    for paper in papers {
+        let mut records = Vec::new();
+        for spec in runs_of(paper, true, arguments.scale.scale) {
+            let hash = setup::resolve(registry, &spec)?.config_hash;
+            records.extend(store.find(&spec, &hash, &build())?);
+        }
+        let newer = Recorded::of(&records);
+        let directory = directory.join(&paper.experiment.name);
         let path = directory.join("results.csv");
         let older = match fs::read_to_string(&path) {
             Ok(text) => Recorded::read(&path.display().to_string(), &text)?,
