@@ -348,6 +348,9 @@ pub enum Placement {
     Buffer,
     /// All memory belongs to the first module.
     Single,
+    /// A hash of the number of a page decides, so that no stride prefers a module. The lines of a page lie in an order
+    /// of its own, so that no stride prefers a bank.
+    Hashed,
 }
 
 /// Translation units: each takes one message per network cycle.

@@ -4,6 +4,7 @@ mod annotations;
 mod atomic_order;
 mod chiplets;
 mod cpu_threads;
+mod h200;
 mod histogram;
 mod lane_accesses;
 mod lane_script;

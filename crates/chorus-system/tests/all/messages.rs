@@ -40,13 +40,13 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
         error.to_string(),
         "unknown system `tcc`; did you mean `tc`? known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, \
          `rec-64gpu`, `rec-nvidia`, `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, \
-         `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml"
+         `cpelide-mono`, `spandex`, `spandex-hier`, `h200`; or the path of a file that ends in .toml"
     );
     let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
         "unknown system `fermi`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-64gpu`, \
-         `rec-nvidia`, `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml"
+         `rec-nvidia`, `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`, `spandex`, `spandex-hier`, `h200`; or the path of a file that ends in .toml"
     );
 }
 
@@ -559,7 +559,7 @@ fn a_base_that_is_no_system_is_placed_and_corrected() {
     assert_eq!(
         lines("name = \"mine\"\nbase = \"recc\"\n"),
         "my.toml:2:8: key `base` is `recc`, which is no system; did you mean `rec`? accepted: `tc`, \
-         `hmg`, `rec`, `cpelide`, `spandex`"
+         `hmg`, `rec`, `cpelide`, `spandex`, `h200`"
     );
     assert_eq!(
         lines("base = 3\n"),
@@ -572,7 +572,7 @@ fn a_system_is_not_its_own_base() {
     assert_eq!(
         lines("name = \"hmg\"\nbase = \"hmg\"\n"),
         "my.toml:2:8: key `base` is `hmg`, which is the name of this system itself; \
-         accepted: `tc`, `rec`, `cpelide`, `spandex`"
+         accepted: `tc`, `rec`, `cpelide`, `spandex`, `h200`"
     );
 }
 
@@ -580,7 +580,7 @@ fn a_system_is_not_its_own_base() {
 fn a_base_describes_all_of_its_machine() {
     assert_eq!(
         lines("base = \"rec-8gpu\"\n"),
-        "my.toml:1:8: key `base` is `rec-8gpu`, which has the base `rec` itself; accepted: `tc`, `hmg`, `rec`, `cpelide`, `spandex`"
+        "my.toml:1:8: key `base` is `rec-8gpu`, which has the base `rec` itself; accepted: `tc`, `hmg`, `rec`, `cpelide`, `spandex`, `h200`"
     );
 }
 
