@@ -5,6 +5,7 @@
 
 use serde::Deserialize;
 
+use crate::instructions::Instructions;
 use crate::networks::{Link, Network};
 
 /// A whole machine, as read from `systems/*.toml` after its scale and overrides have been applied.
@@ -23,6 +24,9 @@ pub struct SystemConfig {
     pub clocks: Clocks,
     /// Compute units and work-group dispatch.
     pub core: Core,
+    /// Machine instructions, for programs whose instructions are known. Without them, every instruction takes an issue
+    /// slot and nothing more.
+    pub instructions: Option<Instructions>,
     /// CPU cores beside the compute units. Without them, compute units run CPU threads.
     pub cpu: Option<CpuCores>,
     /// The private cache of each compute unit and CPU core.
@@ -141,9 +145,16 @@ pub struct Core {
     pub atomic_order: AtomicOrder,
     /// How lanes that touch one word in one read-modify-write are performed: one by one unless given.
     pub atomic_lanes: Option<AtomicLanes>,
+    /// Wavefront instructions that a compute unit issues in a cycle: one unless given.
+    pub issue_per_cycle: Option<u32>,
 }
 
 impl Core {
+    /// Wavefront instructions that a compute unit issues in a cycle.
+    pub fn issue_width(&self) -> u32 {
+        self.issue_per_cycle.unwrap_or(1)
+    }
+
     /// Whether lanes that touch one word in one read-modify-write are performed in one access.
     pub fn combines_atomic_lanes(&self) -> bool {
         self.atomic_lanes == Some(AtomicLanes::Combined)

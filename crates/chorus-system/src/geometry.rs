@@ -7,6 +7,7 @@ use crate::config::{
     AccessEnergy, Clocks, CommandProcessor, Core, CpuCores, Directory, Dram, DramModel, Energy, Gddr5, Hierarchy, L1,
     L2, L3, L3Kind, Memory, MemorySide, SystemConfig, Tu, Watchdog,
 };
+use crate::instructions::Instructions;
 use crate::networks::{Dragonfly, Link, LinkKind, Mesh, Network, NetworkKind};
 
 /// Most modules of a machine: one bit each in a 64-bit word.
@@ -41,6 +42,10 @@ const COUNT_MAX: u32 = 1024;
 const ENTRIES_MAX: u32 = 65_536;
 /// Most tiles of a row.
 const MESH_WIDTH_MAX: u32 = 16;
+/// Most instructions that a compute unit issues in a cycle.
+const ISSUE_MAX: u32 = 8;
+/// Bound on what an instruction costs, in cycles or hundredths of instructions.
+const COST_MAX: u32 = 10_000;
 /// Bound on a latency in cycles.
 const LATENCY_CYCLES_MAX: u32 = 1_000_000;
 /// Bound on a DRAM timing parameter in cycles.
@@ -78,6 +83,7 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
     let modules = config.hierarchy.modules();
     check_clocks(&config.clocks)?;
     check_core(&config.core, modules)?;
+    check_issue(config)?;
     check_cpu(config)?;
     check_l1(&config.l1, &config.core, config.cpus())?;
     check_l2(&config.l2, config.l1.line_bytes, modules)?;
@@ -103,12 +109,12 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
 }
 
 /// The tick of the simulator: the least common multiple of the clocks. The clock of CPU cores counts where there are
-/// any.
-pub(crate) fn tick_mhz(clocks: &Clocks, cpu: Option<&CpuCores>) -> u64 {
+/// any, and a compute unit that issues several instructions in a cycle issues one in a part of it.
+pub(crate) fn tick_mhz(clocks: &Clocks, issue_width: u32, cpu: Option<&CpuCores>) -> u64 {
     [clocks.core_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz]
         .into_iter()
         .chain(cpu.map(|cpu| cpu.clock_mhz))
-        .fold(1, |tick, mhz| lcm(tick, mhz.into()))
+        .fold(u64::from(clocks.core_mhz) * u64::from(issue_width), |tick, mhz| lcm(tick, mhz.into()))
 }
 
 fn lcm(a: u64, b: u64) -> u64 {
@@ -217,6 +223,20 @@ fn check_core(core: &Core, modules: u32) -> Check {
     between("core.store_buffer_entries", core.store_buffer_entries, 0, ENTRIES_MAX)
 }
 
+/// Checks the number of instructions of a cycle, and what instructions cost.
+fn check_issue(config: &SystemConfig) -> Check {
+    let width = config.core.issue_width();
+    between("core.issue_per_cycle", width, 1, ISSUE_MAX)?;
+    let tick = tick_mhz(&config.clocks, width, None);
+    let accepted = format!(
+        "a number with which the least common multiple of clocks.core_mhz x core.issue_per_cycle and the other clocks \
+         is below {TICK_MHZ_END} MHz (it is {tick})"
+    );
+    require_with(tick < TICK_MHZ_END, "core.issue_per_cycle", width, accepted, &["clocks.core_mhz"])?;
+    let keys = config.instructions.iter().flat_map(Instructions::keys);
+    keys.into_iter().try_for_each(|(key, value)| between(&format!("instructions.{key}"), value, 0, COST_MAX))
+}
+
 /// Checks the CPU cores, which share the network of the machine's only module.
 fn check_cpu(config: &SystemConfig) -> Check {
     let Some(cpu) = &config.cpu else { return Ok(()) };
@@ -227,7 +247,7 @@ fn check_cpu(config: &SystemConfig) -> Check {
     );
     require_with(modules == 1, "cpu.count", cpu.count, accepted, &["hierarchy.gpus", "hierarchy.gpms"])?;
     require(cpu.clock_mhz >= 1, "cpu.clock_mhz", cpu.clock_mhz, "1 MHz or more")?;
-    let tick = tick_mhz(&config.clocks, Some(cpu));
+    let tick = tick_mhz(&config.clocks, config.core.issue_width(), Some(cpu));
     let accepted =
         format!("a frequency whose least common multiple with the clocks is below {TICK_MHZ_END} MHz (it is {tick})");
     require_with(tick < TICK_MHZ_END, "cpu.clock_mhz", cpu.clock_mhz, accepted, &["cpu.count"])?;

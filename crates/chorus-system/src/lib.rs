@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `config.rs` | the machine as types: the one place where keys are declared |
 //! | `networks.rs` | its networks, part of the same types |
+//! | `instructions.rs` | its machine instructions by class, part of the same types |
 //! | `schema.rs` | keys and kinds of value, read off those types |
 //! | `kinds.rs` | which keys a table has, given the kind that it chooses |
 //! | `registry.rs` | systems by name: the shipped ones, those that a user adds, and system files on disk |
@@ -32,6 +33,7 @@ mod derived;
 mod entries;
 mod error;
 mod geometry;
+mod instructions;
 mod kinds;
 mod layer;
 mod nearest;
@@ -53,6 +55,7 @@ pub use config::{
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};
 pub use error::SystemError;
+pub use instructions::{InstructionClass, InstructionCost, Instructions};
 pub use nearest::nearest;
 pub use networks::{Direct, Dragonfly, Grid, Link, LinkKind, Mesh, Network, NetworkKind, Ring};
 pub use number::{NumberError, WHOLE_EXAMPLES, parse_whole};

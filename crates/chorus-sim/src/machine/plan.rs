@@ -1,5 +1,6 @@
 //! The plan of a machine: everything about it that does not change while it runs.
 
+use chorus_kernel::WaveMachine;
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::message::{Channel, Message, MessageSpec, Size};
 use chorus_protocol::registry::{Counters, Delivery, Protocol, Values};
@@ -70,6 +71,8 @@ impl Latencies {
 pub(super) struct Plan<'a> {
     pub(super) config: &'a SystemConfig,
     pub(super) clocks: ClockDomains,
+    /// The facts that wavefronts know of the machine.
+    pub(super) waves: WaveMachine,
     pub(super) topology: Topology,
     pub(super) specs: &'static [MessageSpec],
     pub(super) latencies: Latencies,
@@ -122,6 +125,7 @@ impl<'a> Plan<'a> {
         Plan {
             config,
             clocks,
+            waves: WaveMachine::of(config),
             topology,
             specs: protocol.messages(),
             latencies,

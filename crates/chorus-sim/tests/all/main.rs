@@ -16,4 +16,5 @@ mod modules;
 mod networks;
 mod once;
 mod panics;
+mod ptx_latency;
 mod store_buffers;

@@ -51,6 +51,8 @@ impl RecordedWave {
             match operation {
                 Operation::Alu(count) => self.text.plain(Sass::Add, count),
                 Operation::Lds(count) => self.text.local_data(count),
+                Operation::Chain { slots, .. } => self.text.plain(Sass::Add, slots),
+                Operation::Banks(_) => self.text.local_data(1),
                 Operation::Barrier => self.text.plain(Sass::Barrier, 1),
                 Operation::Fence { order, scope } => self.text.fence(order, scope),
                 Operation::Memory(slot) => {

@@ -76,6 +76,8 @@ impl WaveSource for Watched {
                 }
                 (Operation::Alu(count), _) => notes.push(Seen::Alu(count)),
                 (Operation::Lds(count), _) => notes.push(Seen::Lds(count)),
+                (Operation::Chain { slots, .. }, _) => notes.push(Seen::Alu(slots)),
+                (Operation::Banks(_), _) => notes.push(Seen::Lds(1)),
                 (Operation::Barrier, _) => notes.push(Seen::Barrier),
                 (Operation::Fence { order, scope }, _) => notes.push(Seen::Fence(order, scope)),
                 (Operation::Memory(slot), _) => {

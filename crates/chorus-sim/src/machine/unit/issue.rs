@@ -54,6 +54,8 @@ impl<const W: usize> Unit<W> {
                 self.issue_local_data(wave, count, ctx, env);
                 Ok(true)
             }
+            Some(Operation::Chain { slots, cycles }) => Ok(self.issue_chain(wave, slots, cycles, ctx)),
+            Some(Operation::Banks(cycles)) => Ok(self.issue_banks(wave, cycles, ctx)),
             // Arithmetic is taken out of the queue when it comes to its front.
             Some(Operation::Alu(_)) => Ok(true),
         }
@@ -146,17 +148,7 @@ impl<const W: usize> Unit<W> {
         self.wave(wave).task.state().borrow_mut().pop();
         ctx.stats.add(Counter::LdsAccesses, u64::from(count));
         let latency = self.clock.cycles(u64::from(count * env.plan.config.core.lds_latency_cycles));
-        let done = self.now + latency;
-        self.local_data.put((done, wave as u16));
-        self.next_local_data = self.next_local_data.min(done);
-    }
-
-    /// The accesses of local data shares that end now let their wavefronts go on.
-    pub(super) fn local_data_done(&mut self, ctx: &mut Context<W>) {
-        while let Some((_, wave)) = self.local_data.take(self.now + 1) {
-            self.advance_wave(usize::from(wave), ctx);
-        }
-        self.next_local_data = self.local_data.front_time();
+        self.delay(wave, self.now + latency);
     }
 
     /// Lets a work-group go on if all of it has arrived at its barrier.
@@ -196,7 +188,7 @@ impl<const W: usize> Unit<W> {
     /// Makes a wavefront ready to issue `alu` arithmetic instructions and its next operation. If none is queued, its
     /// future runs.
     #[inline]
-    fn go_on(&mut self, wave: usize, alu: Option<u32>) {
+    pub(super) fn go_on(&mut self, wave: usize, alu: Option<u32>) {
         match alu.or_else(|| run_future(self.wave(wave))) {
             Some(alu) => self.slots.make_ready(wave, alu),
             None => self.slots.block(wave),

@@ -1,0 +1,82 @@
+//! Do instructions of PTX take as long on the system `h200` as was measured on an H200, alone and many at once?
+
+use std::sync::Arc;
+
+use chorus_kernel::{Buf, HostMemory};
+use chorus_protocol::registry;
+use chorus_ptx::{Device, GLOBAL_MEMORY, Launch, Memory, Module};
+use chorus_sim::simulate;
+use chorus_system::{Scale, resolve};
+
+use crate::once::Once;
+
+/// A kernel that does nothing but repeat some instructions.
+fn module(body: &str, times: u32) -> Module {
+    let body = body.repeat(times as usize);
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n\
+         .reg .f32 %f<8>; .reg .f64 %d<8>; .reg .b32 %r<8>; .reg .b64 %l<8>; .reg .pred %p<8>;\n\
+         .shared .align 4 .b8 s[4096];\n\
+         mov.u32 %r1, 0; mov.u32 %r2, s; mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 2; add.s32 %r4, %r4, %r2;\n\
+         {body}\nret; }}\n"
+    );
+    Module::parse("k.ptx", &text).unwrap()
+}
+
+/// Core cycles of one work-group of so many threads that runs a module on the whole machine.
+fn cycles(module: &Module, threads: u32) -> f64 {
+    let config = resolve("h200", Scale::Paper, &[]).unwrap().config;
+    let mut memory = HostMemory::default();
+    let buffer: Buf<u32> = memory.alloc(1024);
+    let address = GLOBAL_MEMORY + u64::from(buffer.start()) * 4;
+    let launch = Launch {
+        grid: [1, 1, 1],
+        block: [threads, 1, 1],
+        dynamic_shared_bytes: 0,
+        arguments: vec![address.to_le_bytes().to_vec()],
+        device: Device::Machine,
+    };
+    let buffers = Arc::new(vec![address..address + 4096]);
+    let entry = module.entry("k").unwrap();
+    let (kernel, _) = entry.kernel(&launch, &Memory { buffers, variables: address + 4096 }).unwrap();
+    let mut program = Once { kernels: vec![kernel], check: |_: &HostMemory| Ok(()) };
+    simulate(&config, registry::find("nhcc-wb").unwrap(), &mut program, memory).unwrap().cycles as f64
+}
+
+/// Core cycles of one more repetition of some instructions, with so many threads.
+fn of_one(body: &str, threads: u32) -> f64 {
+    let cycles = |times: u32| cycles(&module(body, times), threads);
+    (cycles(400) - cycles(200)) / 200.0
+}
+
+/// Asserts that a number of cycles is the measured one, as nearly as asked for.
+fn is_near(body: &str, simulated: f64, measured: f64, tolerance: f64) {
+    let error = simulated / measured - 1.0;
+    assert!(error.abs() <= tolerance, "{body}: {simulated} cycles instead of {measured}");
+}
+
+#[test]
+fn chains_of_dependent_instructions_take_the_measured_latencies() {
+    for (body, measured) in [
+        ("fma.rn.f32 %f1, %f1, %f2, %f3;\n", 4.0),
+        ("fma.rn.f64 %d1, %d1, %d2, %d3;\n", 8.0),
+        ("ex2.approx.f32 %f1, %f1;\n", 17.0),
+        ("shfl.sync.bfly.b32 %r1, %r1, 1, 31, -1;\n", 26.0),
+        ("ld.shared.u32 %r2, [%r2];\n", 23.0),
+        ("atom.shared.add.u32 %r1, [%r2], %r1; add.s32 %r2, %r1, %r2;\n", 88.0 + 4.0),
+    ] {
+        is_near(body, of_one(body, 32), measured, 0.05);
+    }
+}
+
+#[test]
+fn independent_instructions_of_a_warp_issue_one_in_a_cycle() {
+    let body = "fma.rn.f32 %f1, %f2, %f3, %f4;\n";
+    is_near(body, of_one(body, 32), 1.0 / 0.8605, 0.15);
+}
+
+#[test]
+fn a_unit_issues_four_instructions_in_a_cycle() {
+    let body = "fma.rn.f32 %f1, %f1, %f2, %f3;\n";
+    is_near(body, of_one(body, 1024), 32.0 / 3.81, 0.07);
+}
