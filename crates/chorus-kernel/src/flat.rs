@@ -175,7 +175,7 @@ fn issue_one(
             changed = perform(op, memory);
             state.complete_memory(slot);
         }
-        Operation::Fence { .. } => {
+        Operation::Fence { .. } | Operation::BarrierFence => {
             state.pass();
         }
         Operation::Barrier => {

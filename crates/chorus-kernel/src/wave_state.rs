@@ -31,6 +31,8 @@ pub enum Operation {
         /// The scope within which it orders operations.
         scope: Scope,
     },
+    /// The ordering of accesses that belongs to a barrier: a fence of the work-group's scope that costs nothing more.
+    BarrierFence,
     /// Waits for the other wavefronts of the work-group.
     Barrier,
     /// That many accesses of the local data share.

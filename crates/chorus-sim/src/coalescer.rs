@@ -20,6 +20,8 @@ pub enum AccessKind {
     Atomic,
     /// A fence of the program.
     Fence(Order, Scope),
+    /// The fence that belongs to a barrier of the work-group.
+    BarrierFence,
     /// The release at the end of a wavefront.
     End,
     /// A line that leaves the store buffer.

@@ -5,6 +5,7 @@
 
 use serde::Deserialize;
 
+use crate::fences::Fences;
 use crate::instructions::Instructions;
 use crate::networks::{Link, Network};
 
@@ -27,6 +28,8 @@ pub struct SystemConfig {
     /// Machine instructions, for programs whose instructions are known. Without them, every instruction takes an issue
     /// slot and nothing more.
     pub instructions: Option<Instructions>,
+    /// The cost of fences. Without it, a fence takes as long as the caches take.
+    pub fences: Option<Fences>,
     /// CPU cores beside the compute units. Without them, compute units run CPU threads.
     pub cpu: Option<CpuCores>,
     /// The private cache of each compute unit and CPU core.
@@ -147,6 +150,24 @@ pub struct Core {
     pub atomic_lanes: Option<AtomicLanes>,
     /// Wavefront instructions that a compute unit issues in a cycle: one unless given.
     pub issue_per_cycle: Option<u32>,
+    /// Cycles from the last arrival at a barrier until its wavefronts go on: none unless given.
+    pub barrier_cycles: Option<u32>,
+    /// Cycles that the arrival of one wavefront at a barrier takes: none unless given.
+    pub barrier_wave_cycles: Option<u32>,
+    /// Work-groups that at most start in 1,000 cycles on a module: any number unless given.
+    pub work_groups_per_1000_cycles: Option<u32>,
+    /// Which work-groups of a kernel run on which module: contiguous blocks unless given.
+    pub work_group_order: Option<WorkGroupOrder>,
+}
+
+/// The rule that divides the work-groups of a kernel among modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkGroupOrder {
+    /// Each module has a contiguous block of them.
+    Blocks,
+    /// The modules take turns with single work-groups.
+    InTurn,
 }
 
 impl Core {

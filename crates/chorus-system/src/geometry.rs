@@ -5,8 +5,9 @@
 
 use crate::config::{
     AccessEnergy, Clocks, CommandProcessor, Core, CpuCores, Directory, Dram, DramModel, Energy, Gddr5, Hierarchy, L1,
-    L2, L3, L3Kind, Memory, MemorySide, SystemConfig, Tu, Watchdog,
+    L2, L3, L3Kind, Memory, MemorySide, SystemConfig, Tu, Watchdog, WorkGroupOrder,
 };
+use crate::fences::Fences;
 use crate::instructions::Instructions;
 use crate::networks::{Dragonfly, Link, LinkKind, Mesh, Network, NetworkKind};
 
@@ -233,8 +234,21 @@ fn check_issue(config: &SystemConfig) -> Check {
          is below {TICK_MHZ_END} MHz (it is {tick})"
     );
     require_with(tick < TICK_MHZ_END, "core.issue_per_cycle", width, accepted, &["clocks.core_mhz"])?;
-    let keys = config.instructions.iter().flat_map(Instructions::keys);
-    keys.into_iter().try_for_each(|(key, value)| between(&format!("instructions.{key}"), value, 0, COST_MAX))
+    let instructions = config.instructions.iter().flat_map(Instructions::keys).map(|key| ("instructions", key));
+    let mut costs = instructions.chain(config.fences.iter().flat_map(Fences::keys).map(|key| ("fences", key)));
+    costs.try_for_each(|(table, (key, value))| between(&format!("{table}.{key}"), value, 0, COST_MAX))?;
+    between("core.barrier_cycles", config.core.barrier_cycles.unwrap_or(0), 0, COST_MAX)?;
+    between("core.barrier_wave_cycles", config.core.barrier_wave_cycles.unwrap_or(0), 0, COST_MAX)?;
+    let started = config.core.work_groups_per_1000_cycles.unwrap_or(1);
+    between("core.work_groups_per_1000_cycles", started, 1, ENTRIES_MAX)?;
+    let in_turn = config.core.work_group_order == Some(WorkGroupOrder::InTurn);
+    require_with(
+        !in_turn || config.hierarchy.gpus == 1,
+        "core.work_group_order",
+        "`in-turn`",
+        "`blocks`, since programs know which GPU has which block of work-groups",
+        &["hierarchy.gpus"],
+    )
 }
 
 /// Checks the CPU cores, which share the network of the machine's only module.

@@ -80,6 +80,7 @@ impl WaveSource for Watched {
                 (Operation::Banks(_), _) => notes.push(Seen::Lds(1)),
                 (Operation::Barrier, _) => notes.push(Seen::Barrier),
                 (Operation::Fence { order, scope }, _) => notes.push(Seen::Fence(order, scope)),
+                (Operation::BarrierFence, _) => notes.push(Seen::Fence(Order::AcqRel, Scope::WorkGroup)),
                 (Operation::Memory(slot), _) => {
                     let op = state.memory_op(slot);
                     let words = op.touched().collect();

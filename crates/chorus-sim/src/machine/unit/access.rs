@@ -159,9 +159,16 @@ impl<const W: usize> Unit<W> {
         }
         if hit {
             let done = self.now + env.plan.latencies.of_l1(self.is_cpu);
+            // What a fence takes that has a price includes its way to the cache.
+            let is_fence = matches!(access.kind, AccessKind::Fence(..) | AccessKind::BarrierFence);
+            let is_priced = is_fence && env.plan.config.fences.is_some();
             let mut completions = std::mem::take(&mut ctx.outbox.completions);
             for completion in &completions {
                 if let Txn::Operation(id) = completion.txn {
+                    if is_priced {
+                        self.access_done(id, ctx, env);
+                        continue;
+                    }
                     self.record_values(id, completion, ctx, env);
                     self.answer_at(done, id);
                 }
@@ -247,6 +254,7 @@ impl<const W: usize> Unit<W> {
         let access = *self.accesses.get(id);
         let fence = match access.kind {
             AccessKind::Fence(order, scope) => Some((order, scope)),
+            AccessKind::BarrierFence => Some((Order::AcqRel, Scope::WorkGroup)),
             // The stores of a wavefront reach the others when its kernel ends. Until then they only leave in order.
             AccessKind::End => Some((Order::Release, Scope::WorkGroup)),
             AccessKind::Load
@@ -334,7 +342,7 @@ fn count_access<const W: usize>(kind: AccessKind, hit: bool, ctx: &mut Context<W
         }
         AccessKind::Store | AccessKind::Drain => ctx.stats.add(Counter::L1Stores, 1),
         AccessKind::Atomic => ctx.stats.add(Counter::L1Atomics, 1),
-        AccessKind::Fence(..) | AccessKind::End | AccessKind::Follow { .. } => return,
+        AccessKind::Fence(..) | AccessKind::BarrierFence | AccessKind::End | AccessKind::Follow { .. } => return,
     }
     ctx.stats.add(Counter::L1Accesses, 1);
 }

@@ -54,7 +54,7 @@ impl<const W: usize> Unit<W> {
     }
 
     /// A wavefront has passed its final release.
-    pub(super) fn retire_wave(&mut self, wave: usize, ctx: &mut Context<W>) {
+    pub(super) fn retire_wave(&mut self, wave: usize, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.progress = ctx.progress.max(self.now);
         ctx.stats.add(Counter::WaveFronts, 1);
         let Some(retired) = self.waves[wave].take() else { return };
@@ -62,7 +62,7 @@ impl<const W: usize> Unit<W> {
         let group = self.groups.get_mut(retired.group);
         group.running -= 1;
         if group.running > 0 {
-            self.release_barrier(retired.group, ctx);
+            self.release_barrier(retired.group, ctx, env);
             return;
         }
         self.groups.remove(retired.group);

@@ -45,9 +45,10 @@ impl<const W: usize> Unit<W> {
             Some(Operation::Fence { order, scope }) => {
                 Ok(self.issue_fence(wave, AccessKind::Fence(order, scope), ctx, env))
             }
+            Some(Operation::BarrierFence) => Ok(self.issue_fence(wave, AccessKind::BarrierFence, ctx, env)),
             None => Ok(self.issue_fence(wave, AccessKind::End, ctx, env)),
             Some(Operation::Barrier) => {
-                self.issue_barrier(wave, ctx);
+                self.issue_barrier(wave, ctx, env);
                 Ok(true)
             }
             Some(Operation::Lds(count)) => {
@@ -94,6 +95,10 @@ impl<const W: usize> Unit<W> {
         let (count, first) = self.accesses.coalesce::<W>(op, access);
         (running.last_operation, running.last_line) = (name, first);
         running.loads_in_flight += u32::from(returns && count > 0);
+        if !returns {
+            running.since.stores += count;
+            running.since.last_store = self.now;
+        }
         op.accesses = count as u8;
         state.pop();
         if count == 0 {
@@ -117,8 +122,11 @@ impl<const W: usize> Unit<W> {
             self.waiting_for_queue |= 1 << wave;
             return false;
         }
+        if let (AccessKind::Fence(order, scope), Some(fences)) = (kind, &env.plan.config.fences) {
+            self.begin_fence(wave, order, scope, fences);
+        }
         let running = self.wave(wave);
-        if matches!(kind, AccessKind::Fence(..)) {
+        if kind != AccessKind::End {
             running.task.state().borrow_mut().pop();
             running.last_operation = "fence";
             ctx.stats.add(Counter::Fences, 1);
@@ -131,7 +139,7 @@ impl<const W: usize> Unit<W> {
         true
     }
 
-    fn issue_barrier(&mut self, wave: usize, ctx: &mut Context<W>) {
+    fn issue_barrier(&mut self, wave: usize, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(Counter::Barriers, 1);
         self.slots.block(wave);
         let running = self.wave(wave);
@@ -140,7 +148,10 @@ impl<const W: usize> Unit<W> {
         running.last_operation = "barrier";
         let group = running.group;
         self.groups.get_mut(group).at_barrier += 1;
-        self.release_barrier(group, ctx);
+        if let Some(cycles) = env.plan.config.core.barrier_wave_cycles {
+            self.barriers_free = self.barriers_free.max(self.now) + self.clock.cycles(u64::from(cycles));
+        }
+        self.release_barrier(group, ctx, env);
     }
 
     fn issue_local_data(&mut self, wave: usize, count: u32, ctx: &mut Context<W>, env: &Env<'_>) {
@@ -152,22 +163,37 @@ impl<const W: usize> Unit<W> {
     }
 
     /// Lets a work-group go on if all of it has arrived at its barrier.
-    pub(super) fn release_barrier(&mut self, group: u32, ctx: &mut Context<W>) {
+    pub(super) fn release_barrier(&mut self, group: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         let state = self.groups.get_mut(group);
         if state.at_barrier == 0 || state.at_barrier < state.running {
             return;
         }
         state.at_barrier = 0;
+        let until = env
+            .plan
+            .config
+            .core
+            .barrier_cycles
+            .map(|cycles| self.barriers_free.max(self.now) + self.clock.cycles(u64::from(cycles)));
         for wave in 0..self.waves.len() {
             if let Some(running) = self.waves[wave].as_mut()
                 && running.group == group
                 && running.at_barrier
             {
-                running.at_barrier = false;
-                running.task.state().borrow_mut().pass();
-                self.advance_wave(wave, ctx);
+                match until {
+                    Some(time) => self.delay(wave, time),
+                    None => self.pass_barrier(wave, ctx),
+                }
             }
         }
+    }
+
+    /// A wavefront passes the barrier that it waits at.
+    pub(super) fn pass_barrier(&mut self, wave: usize, ctx: &mut Context<W>) {
+        let running = self.wave(wave);
+        running.at_barrier = false;
+        running.task.state().borrow_mut().pass();
+        self.advance_wave(wave, ctx);
     }
 
     /// A wavefront that waited can go on.

@@ -119,6 +119,8 @@ pub(super) struct Unit<const W: usize> {
     chains: u64,
     /// When the results of this arithmetic are there.
     chain_ends: [Ticks; WAVES_MAX],
+    /// When all arrivals at barriers have been taken.
+    barriers_free: Ticks,
     /// When the banks of the local data share are free.
     banks_free: Ticks,
     /// The time of the next event that few programs or machines have often.
@@ -181,6 +183,7 @@ impl<const W: usize> Unit<W> {
             next_delayed: NEVER,
             chains: 0,
             chain_ends: [0; WAVES_MAX],
+            barriers_free: 0,
             banks_free: 0,
             next_rare: NEVER,
             wake: NEVER,
@@ -212,7 +215,7 @@ impl<const W: usize> Unit<W> {
             if self.next_arrival == time {
                 self.arrive(ctx, env)?;
             } else if self.next_answer == time {
-                self.answer_next(ctx);
+                self.answer_next(ctx, env);
             } else if self.next_access == time {
                 self.serve_accesses(ctx, env)?;
             } else if self.next_issue == time {

@@ -50,7 +50,7 @@ impl<const W: usize> Unit<W> {
         }
         if self.answered_by_buffer.front().is_some_and(|&(time, _)| time <= now) {
             if let Some((_, id)) = self.answered_by_buffer.pop_front() {
-                self.access_done(id, ctx);
+                self.access_done(id, ctx, env);
             }
             return Ok(());
         }
@@ -176,7 +176,7 @@ impl<const W: usize> Unit<W> {
             match completion.txn {
                 Txn::Operation(id) => {
                     self.record_values(id, completion, ctx, env);
-                    self.access_done(id, ctx);
+                    self.access_done(id, ctx, env);
                 }
                 Txn::Boundary(stream) => {
                     ctx.progress = ctx.progress.max(self.now);
