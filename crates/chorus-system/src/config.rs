@@ -255,6 +255,9 @@ pub struct L1 {
     /// Cycles of the lookup: from the coalescer to the answer of a hit, or to the departure of a miss. Arriving answers
     /// go to the wavefront at once. On a mesh these are network cycles, like all latencies of the memory system there.
     pub latency_cycles: u32,
+    /// Hundredths of a core cycle that a bank takes for each part of an atomic: a sector of 32 bytes, as often as lanes
+    /// repeat a word of it. One cycle for the whole atomic unless given.
+    pub atomic_percent: Option<u32>,
 }
 
 /// The shared cache: interleaved banks.
@@ -277,6 +280,9 @@ pub struct L2 {
     pub tag_latency_cycles: u32,
     /// Cycles of the data array. They are added to every answer that leaves the bank.
     pub data_latency_cycles: u32,
+    /// Hundredths of an L2 cycle that the home of a line takes for each part of an atomic: a sector of 32 bytes, as
+    /// often as lanes repeat a word of it. One cycle for the whole atomic unless given.
+    pub atomic_percent: Option<u32>,
 }
 
 /// The directory that knows which other modules may hold copies of a module's lines. It is divided among the module's

@@ -237,6 +237,8 @@ fn check_issue(config: &SystemConfig) -> Check {
     let instructions = config.instructions.iter().flat_map(Instructions::keys).map(|key| ("instructions", key));
     let mut costs = instructions.chain(config.fences.iter().flat_map(Fences::keys).map(|key| ("fences", key)));
     costs.try_for_each(|(table, (key, value))| between(&format!("{table}.{key}"), value, 0, COST_MAX))?;
+    between("l1.atomic_percent", config.l1.atomic_percent.unwrap_or(100), 1, COST_MAX)?;
+    between("l2.atomic_percent", config.l2.atomic_percent.unwrap_or(100), 1, COST_MAX)?;
     between("core.barrier_cycles", config.core.barrier_cycles.unwrap_or(0), 0, COST_MAX)?;
     between("core.barrier_wave_cycles", config.core.barrier_wave_cycles.unwrap_or(0), 0, COST_MAX)?;
     let started = config.core.work_groups_per_1000_cycles.unwrap_or(1);

@@ -103,6 +103,8 @@ impl<const W: usize> Mail<W> {
 pub(super) struct Context<const W: usize> {
     pub(super) stats: Stats,
     pub(super) packets: Packets<W>,
+    /// The parts of the atomic that causes what is sent now, where they are counted.
+    pub(super) parts: u8,
     pub(super) outbox: Outbox<W>,
     /// Messages within a component that take no time. They wait until the step that sent them has ended.
     pub(super) instant: VecDeque<Message<W>>,
@@ -162,6 +164,7 @@ impl<const W: usize> Context<W> {
         Context {
             stats: Stats::default(),
             packets: Packets::default(),
+            parts: 0,
             outbox: Outbox { evicts: true, ..Outbox::default() },
             instant: VecDeque::new(),
             endpoints: (0..).zip(owners.iter()).map(end).collect(),
@@ -232,6 +235,7 @@ impl<const W: usize> Context<W> {
             bytes: (plan.header_bytes + payload) as u16,
             network,
             is_credited: plan.has_credits,
+            parts: self.parts,
             ..Packet::default()
         };
         match &plan.paths {

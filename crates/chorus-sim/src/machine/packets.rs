@@ -21,6 +21,8 @@ pub(super) struct Packet {
     pub(super) origin: u8,
     /// Whether its source learns of its consumption.
     pub(super) is_credited: bool,
+    /// The parts of the atomic that caused it, where they are counted.
+    pub(super) parts: u8,
 }
 
 /// A place for a message. A packet and the header of its message lie in one line of the host's caches or in two.

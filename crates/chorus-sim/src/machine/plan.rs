@@ -7,7 +7,7 @@ use chorus_protocol::registry::{Counters, Delivery, Protocol, Values};
 use chorus_system::SystemConfig;
 
 use super::paths::Paths;
-use crate::clock::{ClockDomains, Ticks};
+use crate::clock::{Clock, ClockDomains, Ticks};
 use crate::network::Network;
 
 /// A time that never comes.
@@ -83,6 +83,8 @@ pub(super) struct Plan<'a> {
     pub(super) delivery: Delivery,
     pub(super) values: Values,
     pub(super) counters: Counters,
+    /// Whether caches take longer for an atomic the more parts it has.
+    pub(super) counts_parts: bool,
     /// Virtual networks of the protocol.
     pub(super) networks: usize,
     pub(super) places: Vec<Place>,
@@ -134,6 +136,7 @@ impl<'a> Plan<'a> {
             delivery: protocol.delivery(),
             values: protocol.values(),
             counters: protocol.counters(),
+            counts_parts: config.l1.atomic_percent.is_some() || config.l2.atomic_percent.is_some(),
             networks: usize::from(protocol.virtual_networks()),
             places: (0..topology.agents()).map(|agent| place(topology, AgentId(agent))).collect(),
             has_credits: network.is_none() && topology.tus == 0,
@@ -163,6 +166,13 @@ impl<'a> Plan<'a> {
     pub(super) fn dispatches_by_gpu(&self) -> bool {
         self.topology.gpus > 1 && !self.is_in_step
     }
+}
+
+/// The time that the parts of an atomic take, at so many hundredths of a cycle each: whole cycles, rounded down, but not
+/// less than one part takes alone.
+pub(super) fn time_of_parts(parts: u8, percent: u32, clock: Clock) -> Ticks {
+    let cycles = (u64::from(parts) * u64::from(percent) / 100).max(u64::from(percent.div_ceil(100)));
+    clock.cycles(cycles)
 }
 
 /// Bytes of data that a message carries.

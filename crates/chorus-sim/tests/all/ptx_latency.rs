@@ -135,3 +135,26 @@ fn empty_kernels_take_as_long_as_measured_with_one_block_and_with_many() {
     is_near("many blocks", many(32), 1.205, 0.05);
     is_near("many blocks", many(256), 1.208, 0.05);
 }
+
+/// Lane operations per cycle of all 132 units, whose 1,056 blocks of 256 threads perform atomics in a loop without
+/// waiting for them.
+fn atomics_per_cycle(address: &str) -> f64 {
+    let text = |times: u32| {
+        let red = "red.relaxed.gpu.global.add.u32 [%l3], 1;\n".repeat(times as usize);
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n\
+             .reg .b32 %r<8>; .reg .b64 %l<8>;\n\
+             ld.param.u64 %l1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n{address}\n\
+             mul.wide.u32 %l2, %r3, 4; add.s64 %l3, %l1, %l2;\n{red}ret; }}\n"
+        )
+    };
+    let cycles = |times: u32| cycles(WHOLE, &Module::parse("k.ptx", &text(times)).unwrap(), [132, 256]);
+    let (few, many) = (4, 12);
+    f64::from(132 * 256 * (many - few)) / (cycles(many) - cycles(few))
+}
+
+#[test]
+fn atomics_are_as_many_as_measured_on_one_word_and_on_one_line() {
+    is_near("one word", atomics_per_cycle("mov.u32 %r3, 0;"), 0.686, 0.1);
+    is_near("one line", atomics_per_cycle("and.b32 %r3, %r1, 31;"), 6.17, 0.1);
+}

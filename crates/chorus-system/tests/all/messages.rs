@@ -98,7 +98,7 @@ fn an_unknown_key_in_a_table_is_placed_and_corrected() {
         "size_bytes = 32768",
         "sise_bytes = 32768",
         "my.toml:LINE:1: unknown key `l1.sise_bytes`; did you mean `size_bytes`? accepted in [l1]: \
-         `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`",
+         `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`, `atomic_percent`",
     );
 }
 
@@ -108,7 +108,7 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
         "[clocks]",
         "[cloks]",
         "my.toml:LINE:2: unknown key `cloks`; did you mean `clocks`? accepted: `name`, `title`, \
-         `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, `directory`, `network`, \
+         `source`, `hierarchy`, `clocks`, `core`, `instructions`, `fences`, `cpu`, `l1`, `l2`, `directory`, `network`, \
          `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, \
          `access_energy`, `watchdog`, `scale`, `base`",
     );
@@ -267,12 +267,12 @@ fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
     check_set(
         "l1.wayz=4",
         "--set l1.wayz=4: unknown key `l1.wayz`; did you mean `l1.ways`? accepted in [l1]: `size_bytes`, \
-         `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`",
+         `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`, `atomic_percent`",
     );
     check_set(
         "flit_bytes=64",
         "--set flit_bytes=64: unknown key `flit_bytes`; did you mean `network.flit_bytes`? accepted: \
-         `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, `directory`, \
+         `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `instructions`, `fences`, `cpu`, `l1`, `l2`, `directory`, \
          `network`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, \
          `energy`, `access_energy`, `watchdog`",
     );

@@ -8,7 +8,7 @@ use chorus_protocol::line::ByteMask;
 use chorus_protocol::registry::Values;
 
 use super::super::context::{Context, Env, Handled, News};
-use super::super::plan::NEVER;
+use super::super::plan::{NEVER, time_of_parts};
 use super::{Unit, lanes, lineless_request};
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::compute_unit::Stalled;
@@ -46,6 +46,7 @@ impl<const W: usize> Unit<W> {
             }
         }
         ctx.tell_time(env.plan, self.now);
+        ctx.parts = self.accesses.get(id).parts;
         let accepted = self.controller.step(&Input::Core(&self.head), &mut ctx.outbox)? == Outcome::Done;
         self.head_is_current = !accepted;
         self.note_wake(ctx, env);
@@ -143,6 +144,9 @@ impl<const W: usize> Unit<W> {
     fn accepted(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         let access = *self.accesses.get(id);
         self.leave_queue(&access, ctx);
+        if access.parts > 0 {
+            self.take_parts(&access, env);
+        }
         let hit = !ctx.outbox.completions.is_empty();
         count_access(access.kind, hit, ctx);
         if env.plan.paths.is_some() && access.touches_line() {
@@ -199,6 +203,14 @@ impl<const W: usize> Unit<W> {
         let shared = ctx.sharing.as_mut().map_or(0, access);
         ctx.stats.add(Counter::InterGpuLoads, u64::from(load));
         ctx.stats.add(Counter::InterGpuLoadsShared, u64::from(shared));
+    }
+
+    /// An atomic that has been accepted takes its bank for as long as its parts take.
+    #[cold]
+    fn take_parts(&mut self, access: &LineAccess, env: &Env<'_>) {
+        let bank = self.bank_of(access.line);
+        let Some(percent) = env.plan.config.l1.atomic_percent else { return };
+        self.bank_free[bank] = self.now + time_of_parts(access.parts, percent, self.clock);
     }
 
     /// Removes an access that has been accepted: the head of the queue, or an access of the store buffer before it.

@@ -169,7 +169,7 @@ impl<const W: usize> Unit<W> {
             spare_states: SpareStates::default(),
             groups: Slab::default(),
             slots: IssueSlots::new(config.core.scheduler, if is_cpu { clock } else { plan.clocks.issue }),
-            accesses: AccessQueue::new(config.core.combines_atomic_lanes()),
+            accesses: AccessQueue::new(config.core.combines_atomic_lanes(), plan.counts_parts),
             bank_free: vec![0; config.l1.banks as usize],
             stalled: None,
             waiting_for_queue: 0,

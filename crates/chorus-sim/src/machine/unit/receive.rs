@@ -153,6 +153,7 @@ impl<const W: usize> Unit<W> {
     #[inline(always)]
     fn step_cache(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.tell_time(env.plan, self.now);
+        ctx.parts = 0;
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
         self.note_wake(ctx, env);
