@@ -258,6 +258,8 @@ pub struct L1 {
     /// Hundredths of a core cycle that a bank takes for each part of an atomic: a sector of 32 bytes, as often as lanes
     /// repeat a word of it. One cycle for the whole atomic unless given.
     pub atomic_percent: Option<u32>,
+    /// Bytes of a sector: the part of a line that all caches fetch when it is needed. The whole line unless given.
+    pub sector_bytes: Option<u32>,
 }
 
 /// The shared cache: interleaved banks.

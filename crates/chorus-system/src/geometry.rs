@@ -33,6 +33,8 @@ const LANES: u32 = 32;
 const WAVEFRONTS_MAX: u32 = 64;
 /// Most banks of a private cache.
 const L1_BANKS_MAX: u32 = 64;
+/// Most sectors of a line: one bit each in a byte.
+const SECTORS_MAX: u32 = 8;
 /// Most ways of a set: the recency of a line is a byte.
 const WAYS_MAX: u32 = 256;
 /// Least room at a DRAM channel: a miss sends a write-back and a fetch.
@@ -282,7 +284,11 @@ fn check_l1(l1: &L1, core: &Core, cpus: u32) -> Check {
     check_total("l1.size_bytes", l1.size_bytes, cores, &["core.count", "cpu.count"])?;
     between("l1.banks", l1.banks, 1, L1_BANKS_MAX)?;
     between("l1.mshrs", l1.mshrs, 1, ENTRIES_MAX)?;
-    between("l1.latency_cycles", l1.latency_cycles, 1, LATENCY_CYCLES_MAX)
+    between("l1.latency_cycles", l1.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+    let sector = l1.sector_bytes.unwrap_or(line);
+    let holds = sector.is_power_of_two() && sector <= line && line <= sector.saturating_mul(SECTORS_MAX);
+    let accepted = format!("a power of two from {} to {line}", line.div_ceil(SECTORS_MAX));
+    require_with(holds, "l1.sector_bytes", sector, accepted, &["l1.line_bytes"])
 }
 
 fn check_l2(l2: &L2, line_bytes: u32, modules: u32) -> Check {

@@ -36,6 +36,8 @@ pub(super) struct Latencies {
     /// Latency that an L2 bank adds to data that it passes on from the next level.
     pub(super) l2_fill: Ticks,
     pub(super) tu: Ticks,
+    /// Latency of a load of a sector that a private cache lacks of a line that it has.
+    pub(super) sector: Ticks,
     pub(super) l3: Ticks,
     /// Latency of the network of a module, without hops.
     pub(super) network: Ticks,
@@ -55,6 +57,9 @@ impl Latencies {
             l2_data: data,
             // Data from an L3 is passed on as it arrives.
             l2_fill: if config.has_coherent_l3() { 0 } else { data },
+            sector: core.cycles(u64::from(config.l1.latency_cycles))
+                + 2 * clocks.network.cycles(u64::from(config.network.latency_cycles()) + 2)
+                + clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles + config.l2.data_latency_cycles)),
             tu: clocks.network.cycles(u64::from(config.tu.latency_cycles)),
             l3: config.memory_side_l3().map_or(0, |(_, way)| clocks.core.cycles(u64::from(way.latency_cycles))),
             network: clocks.network.cycles(u64::from(config.network.latency_cycles())),
@@ -85,6 +90,8 @@ pub(super) struct Plan<'a> {
     pub(super) counters: Counters,
     /// Whether caches take longer for an atomic the more parts it has.
     pub(super) counts_parts: bool,
+    /// Bytes of a sector, where caches fetch lines by sectors.
+    pub(super) sector_bytes: Option<u32>,
     /// Virtual networks of the protocol.
     pub(super) networks: usize,
     pub(super) places: Vec<Place>,
@@ -136,6 +143,7 @@ impl<'a> Plan<'a> {
             delivery: protocol.delivery(),
             values: protocol.values(),
             counters: protocol.counters(),
+            sector_bytes: config.l1.sector_bytes,
             counts_parts: config.l1.atomic_percent.is_some() || config.l2.atomic_percent.is_some(),
             networks: usize::from(protocol.virtual_networks()),
             places: (0..topology.agents()).map(|agent| place(topology, AgentId(agent))).collect(),
@@ -160,6 +168,14 @@ impl<'a> Plan<'a> {
     #[inline]
     pub(super) fn spec<const W: usize>(&self, message: &Message<W>) -> &'static MessageSpec {
         &self.specs[usize::from(message.kind.0)]
+    }
+
+    /// The bytes of sectors, or of a whole line where there are none.
+    pub(super) fn bytes_of(&self, sectors: u8) -> u32 {
+        match self.sector_bytes {
+            Some(bytes) if sectors != 0 => sectors.count_ones() * bytes,
+            _ => self.config.l1.line_bytes,
+        }
     }
 
     /// Whether every GPU has a dispatcher of its own.

@@ -252,7 +252,7 @@ impl<const W: usize> Bank<W> {
     fn message_served(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(Counter::L2Lookups, 1);
         ctx.stats.add(Counter::L2LookupTicks, env.plan.latencies.l2_tag);
-        let busy = match ctx.packets.get(id).parts {
+        let busy = match ctx.packets.get(id).cause.parts {
             0 => env.plan.clocks.l2.cycles(1),
             parts => self.time_of_atomic(id, parts, ctx, env),
         };
@@ -272,7 +272,7 @@ impl<const W: usize> Bank<W> {
     #[inline(never)]
     fn step(&mut self, id: u32, lookup: bool, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.tell_time(env.plan, self.now);
-        ctx.parts = ctx.packets.get(id).parts;
+        ctx.cause = ctx.packets.get(id).cause;
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
         self.note_wake(ctx, env);
@@ -280,6 +280,9 @@ impl<const W: usize> Bank<W> {
         if !ctx.outbox.messages.is_empty() {
             let lookup = lookup && !self.passes_on(ctx.packets.message(id), env);
             self.route(lookup, ctx, env)?;
+        }
+        if self.sectors.is_some() && lookup && outcome == Outcome::Done {
+            self.note_sectors(ctx.packets.message(id).line, ctx, env);
         }
         Ok(outcome == Outcome::Done)
     }

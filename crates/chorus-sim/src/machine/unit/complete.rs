@@ -16,7 +16,10 @@ impl<const W: usize> Unit<W> {
     #[inline]
     pub(super) fn record_values(&mut self, id: u32, completion: &Completion<W>, ctx: &mut Context<W>, env: &Env<'_>) {
         let access = self.accesses.get(id);
-        let &LineAccess { kind, wave, slot, lanes, whole_line, .. } = access;
+        let &LineAccess { kind, wave, slot, lanes, whole_line, line, .. } = access;
+        if let Some(sectors) = &mut self.sectors {
+            sectors.arrived(line);
+        }
         if !matches!(kind, AccessKind::Load | AccessKind::Atomic) {
             return;
         }
@@ -73,6 +76,12 @@ impl<const W: usize> Unit<W> {
             self.next_answer = time;
         }
         self.answered.push_back((time, id));
+    }
+
+    /// Lets the values of an access that has to fetch a sector reach its wavefront at `time`. These times never go back.
+    pub(super) fn answer_late(&mut self, time: Ticks, id: u32) {
+        self.answered_late.push_back((time, id));
+        self.next_rare = self.next_rare.min(time);
     }
 
     /// The values of an access reach its wavefront.

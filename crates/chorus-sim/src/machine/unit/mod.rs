@@ -35,6 +35,7 @@ use crate::clock::{Clock, Ticks};
 use crate::coalescer::AccessQueue;
 use crate::compute_unit::{Group, Job, Stalled, WaveSlot};
 use crate::issue::{IssueSlots, WAVES_MAX};
+use crate::sectors::Sectors;
 use crate::slab::Slab;
 use crate::store_buffer::StoreBuffer;
 
@@ -110,8 +111,8 @@ pub(super) struct Unit<const W: usize> {
     answered: VecDeque<(Ticks, u32)>,
     /// When the first of them does.
     next_answer: Ticks,
-    /// Accesses that the store buffer has answered.
-    answered_by_buffer: VecDeque<(Ticks, u32)>,
+    /// Accesses that the store buffer has answered, or that have to fetch a sector of a line that is there.
+    answered_late: VecDeque<(Ticks, u32)>,
     /// Wavefronts that wait for something of known length, and until when.
     delayed: ByTime<(Ticks, u16)>,
     next_delayed: Ticks,
@@ -129,7 +130,9 @@ pub(super) struct Unit<const W: usize> {
     wake: Ticks,
     orders: VecDeque<(Ticks, UnitOrder)>,
     next_order: Ticks,
-    /// Whether it has a store buffer or a translation unit, which have events of their own.
+    /// The sectors that the private cache has fetched, where it fetches lines by sectors.
+    sectors: Option<Box<Sectors>>,
+    /// Whether it has a store buffer, sectors or a translation unit, which have events of their own.
     has_more: bool,
 }
 
@@ -178,7 +181,11 @@ impl<const W: usize> Unit<W> {
             next_access: NEVER,
             answered: VecDeque::new(),
             next_answer: NEVER,
-            answered_by_buffer: VecDeque::new(),
+            answered_late: VecDeque::new(),
+            sectors: plan.sector_bytes.map(|bytes| {
+                let lines = config.l1.size_bytes / config.l1.line_bytes;
+                Box::new(Sectors::new(lines, bytes))
+            }),
             delayed: ByTime::default(),
             next_delayed: NEVER,
             chains: 0,
@@ -189,7 +196,7 @@ impl<const W: usize> Unit<W> {
             wake: NEVER,
             orders: VecDeque::new(),
             next_order: NEVER,
-            has_more: stores > 0 || plan.topology.tu_of(agent).is_some(),
+            has_more: stores > 0 || plan.sector_bytes.is_some() || plan.topology.tu_of(agent).is_some(),
         }
     }
 

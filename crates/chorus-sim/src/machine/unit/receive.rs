@@ -7,6 +7,7 @@ use chorus_protocol::registry::Delivery;
 
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled, News};
+use super::super::packets::Cause;
 use super::super::plan::{NEVER, payload_bytes};
 use super::super::translation::{Client, selectable};
 use super::{Unit, UnitOrder, lineless_request};
@@ -32,7 +33,7 @@ impl<const W: usize> Unit<W> {
 
     /// The time of the next event of the store buffer or of the translation unit.
     fn next_of_more(&self, ctx: &Context<W>) -> Ticks {
-        let buffer = self.answered_by_buffer.front().map_or(NEVER, |&(time, _)| time);
+        let buffer = self.answered_late.front().map_or(NEVER, |&(time, _)| time);
         self.translation.as_ref().map_or(buffer, |translation| translation.next(ctx).min(buffer))
     }
 
@@ -48,8 +49,8 @@ impl<const W: usize> Unit<W> {
         if self.wake <= now {
             return self.wake(ctx, env);
         }
-        if self.answered_by_buffer.front().is_some_and(|&(time, _)| time <= now) {
-            if let Some((_, id)) = self.answered_by_buffer.pop_front() {
+        if self.answered_late.front().is_some_and(|&(time, _)| time <= now) {
+            if let Some((_, id)) = self.answered_late.pop_front() {
                 self.access_done(id, ctx, env);
             }
             return Ok(());
@@ -153,7 +154,7 @@ impl<const W: usize> Unit<W> {
     #[inline(always)]
     fn step_cache(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.tell_time(env.plan, self.now);
-        ctx.parts = 0;
+        ctx.cause = Cause::default();
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
         self.note_wake(ctx, env);
