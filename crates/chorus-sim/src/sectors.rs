@@ -1,8 +1,8 @@
 //! The sectors of lines that a cache has fetched.
 //!
 //! Controllers know whole lines. On machines whose caches fetch lines by sectors, the driver notes beside each cache
-//! which sectors of a line anybody has asked for. A sector that is asked for first when its line is there already is
-//! fetched then, as far as time and traffic go; its values have come with the line.
+//! which sectors of a line anybody has asked for. A line of a private cache that lacks a sector is given up and fetched
+//! again, with this sector. A shared bank reads further sectors of its lines from memory while it answers.
 
 use chorus_protocol::line::ByteMask;
 
@@ -61,6 +61,18 @@ impl Sectors {
         needed
     }
 
+    /// Whether a line, if it is there, lacks some sectors that are needed.
+    pub fn lacks(&self, line: u64, needed: u8) -> bool {
+        let note = &self.notes[line as usize & (self.notes.len() - 1)];
+        note.line == line && !note.is_on_its_way && needed & !note.sectors != 0
+    }
+
+    /// Further sectors of a line are about to be fetched.
+    pub fn expect_more(&mut self, line: u64) {
+        let note = self.note(line);
+        note.is_on_its_way |= note.line == line;
+    }
+
     /// A line has come.
     pub fn arrived(&mut self, line: u64) {
         let note = self.note(line);
@@ -92,7 +104,10 @@ mod tests {
         assert_eq!(sectors.missed(5, 0b0001), 0b0001);
         assert_eq!(sectors.missed(5, 0b0011), 0b0010, "a load that waits for the same line");
         sectors.arrived(5);
-        assert_eq!(sectors.found(5, 0b0111), 0b0100);
+        assert!(sectors.lacks(5, 0b0100) && !sectors.lacks(5, 0b0011));
+        sectors.expect_more(5);
+        assert_eq!(sectors.missed(5, 0b0110), 0b0100, "the sectors that had come are kept");
+        sectors.arrived(5);
         assert_eq!(sectors.found(5, 0b0111), 0);
         assert_eq!(sectors.missed(5, 0b0001), 0b0001, "the line had left the cache");
         assert_eq!(sectors.found(9, 0b1111), 0, "nothing is known of a line");

@@ -492,6 +492,8 @@ pub struct Dram {
     pub queue: u32,
     /// Cycles spent in the controller and the pins, under every model.
     pub latency_cycles: u32,
+    /// The part of a line that memory moves at least, where caches fetch lines by sectors: a sector unless given.
+    pub fetch_bytes: Option<u32>,
 }
 
 /// The timing model of a DRAM channel.

@@ -105,6 +105,7 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
         check_coherent_l3(config)?;
     }
     check_dram(&config.dram, config.l1.line_bytes)?;
+    check_fetch(config)?;
     check_command_processor(&config.command_processor)?;
     check_energy(&config.energy)?;
     config.access_energy.as_ref().map_or(Ok(()), check_access_energy)?;
@@ -513,6 +514,19 @@ fn check_dram(dram: &Dram, line_bytes: u32) -> Check {
         DramModel::Fixed => Ok(()),
         DramModel::Gddr5(gddr5) => check_gddr5(gddr5, line_bytes),
     }
+}
+
+/// Checks the part of a line that memory moves.
+fn check_fetch(config: &SystemConfig) -> Check {
+    let (line, sector) = (config.l1.line_bytes, config.l1.sector_bytes.unwrap_or(config.l1.line_bytes));
+    let fetch = config.dram.fetch_bytes.unwrap_or(sector);
+    require_with(
+        fetch.is_power_of_two() && (sector..=line).contains(&fetch),
+        "dram.fetch_bytes",
+        fetch,
+        format!("a power of two from {sector} to {line}"),
+        &["l1.sector_bytes", "l1.line_bytes"],
+    )
 }
 
 fn check_gddr5(gddr5: &Gddr5, line_bytes: u32) -> Check {

@@ -36,8 +36,6 @@ pub(super) struct Latencies {
     /// Latency that an L2 bank adds to data that it passes on from the next level.
     pub(super) l2_fill: Ticks,
     pub(super) tu: Ticks,
-    /// Latency of a load of a sector that a private cache lacks of a line that it has.
-    pub(super) sector: Ticks,
     pub(super) l3: Ticks,
     /// Latency of the network of a module, without hops.
     pub(super) network: Ticks,
@@ -57,9 +55,6 @@ impl Latencies {
             l2_data: data,
             // Data from an L3 is passed on as it arrives.
             l2_fill: if config.has_coherent_l3() { 0 } else { data },
-            sector: core.cycles(u64::from(config.l1.latency_cycles))
-                + 2 * clocks.network.cycles(u64::from(config.network.latency_cycles()) + 2)
-                + clocks.l2.cycles(u64::from(config.l2.tag_latency_cycles + config.l2.data_latency_cycles)),
             tu: clocks.network.cycles(u64::from(config.tu.latency_cycles)),
             l3: config.memory_side_l3().map_or(0, |(_, way)| clocks.core.cycles(u64::from(way.latency_cycles))),
             network: clocks.network.cycles(u64::from(config.network.latency_cycles())),
@@ -168,6 +163,19 @@ impl<'a> Plan<'a> {
     #[inline]
     pub(super) fn spec<const W: usize>(&self, message: &Message<W>) -> &'static MessageSpec {
         &self.specs[usize::from(message.kind.0)]
+    }
+
+    /// The sectors that memory moves if some of them are fetched.
+    pub(super) fn whole_fetches(&self, sectors: u8) -> u8 {
+        let each = self.config.dram.fetch_bytes.unwrap_or(1) / self.sector_bytes.unwrap_or(1).max(1);
+        match each {
+            0 | 1 => sectors,
+            each => (0..8 / each).fold(0, |whole, number| {
+                let part = ((1u16 << each) - 1) as u8;
+                let is_touched = sectors >> (number * each) & part != 0;
+                whole | if is_touched { part << (number * each) } else { 0 }
+            }),
+        }
     }
 
     /// The bytes of sectors, or of a whole line where there are none.

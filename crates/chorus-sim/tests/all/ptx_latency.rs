@@ -45,7 +45,7 @@ fn cycles((protocol, set): Under, module: &Module, [groups, threads]: [u32; 2]) 
         arguments: vec![address.to_le_bytes().to_vec()],
         device: Device::Machine,
     };
-    let buffers = Arc::new(vec![address..address + 4096]);
+    let buffers = Arc::new(std::iter::once(address..address + 4096).collect());
     let entry = module.entry("k").unwrap();
     let (kernel, _) = entry.kernel(&launch, &Memory { buffers, variables: address + 4096 }).unwrap();
     let mut program = Once { kernels: vec![kernel], check: |_: &HostMemory| Ok(()) };

@@ -87,7 +87,7 @@ impl<const W: usize> Bank<W> {
             return bytes;
         }
         self.fetches_line = true;
-        let bytes = env.plan.bytes_of(ctx.cause.sectors);
+        let bytes = env.plan.bytes_of(env.plan.whole_fetches(ctx.cause.sectors));
         ctx.stats.add(Counter::DramReadBytes, u64::from(bytes));
         bytes
     }
@@ -97,7 +97,7 @@ impl<const W: usize> Bank<W> {
     #[inline(never)]
     pub(super) fn note_sectors(&mut self, line: LineAddr, ctx: &mut Context<W>, env: &Env<'_>) {
         let fetches_line = std::mem::take(&mut self.fetches_line);
-        let (needed, topology) = (ctx.cause.sectors, &env.plan.topology);
+        let (needed, topology) = (env.plan.whole_fetches(ctx.cause.sectors), &env.plan.topology);
         let Some(sectors) = &mut self.sectors else { return };
         if needed == 0 || topology.home_module(line) != self.module {
             return;

@@ -13,7 +13,6 @@ use super::super::plan::{NEVER, time_of_parts};
 use super::{Unit, lanes, lineless_request};
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::compute_unit::Stalled;
-use crate::sectors::Sectors;
 use crate::sharing::Sharing;
 use crate::stats::Counter;
 
@@ -45,6 +44,9 @@ impl<const W: usize> Unit<W> {
             }
             if !self.describe_head(id, ctx, env) {
                 return Ok(());
+            }
+            if self.sectors.is_some() {
+                self.drop_incomplete(id, ctx, env)?;
             }
         }
         ctx.tell_time(env.plan, self.now);
@@ -85,16 +87,14 @@ impl<const W: usize> Unit<W> {
             false if is_plain => ByteMask::of_words(words_of::<W>(op, access.lanes)),
             false => lanes::read::<W>(op, &access),
         };
+        let needed = self.sectors.as_ref().map_or(0, |sectors| sectors.of(mask));
+        if self.sectors.as_ref().is_some_and(|sectors| sectors.lacks(access.line, needed)) {
+            return false;
+        }
         let load = LoadRequest { line, mask, order: op.order, scope: op.scope };
         ctx.tell_time(env.plan, self.now);
         let Some(data) = self.controller.load_hit(&load, ctx.outbox.now) else { return false };
-        let mut done = self.now + env.plan.latencies.of_l1(self.is_cpu);
-        let mut is_late = false;
-        if let Some(sectors) = &mut self.sectors
-            && fetches(sectors, access.line, mask, ctx)
-        {
-            (done, is_late) = (self.now + env.plan.latencies.sector, true);
-        }
+        ctx.stats.add(Counter::L1LoadSectors, u64::from(needed.count_ones()));
         if access.whole_line {
             op.data[..W].copy_from_slice(&data.0);
         } else if !is_plain {
@@ -113,11 +113,7 @@ impl<const W: usize> Unit<W> {
         if env.plan.paths.is_some() {
             self.count_remote_access(line, access.line, false, ctx, env);
         }
-        if is_late {
-            self.answer_late(done, id);
-        } else {
-            self.answer_at(done, id);
-        }
+        self.answer_at(self.now + env.plan.latencies.of_l1(self.is_cpu), id);
         self.use_queue_room(ctx, env);
         self.schedule_access();
         true
@@ -219,32 +215,6 @@ impl<const W: usize> Unit<W> {
         let shared = ctx.sharing.as_mut().map_or(0, access);
         ctx.stats.add(Counter::InterGpuLoads, u64::from(load));
         ctx.stats.add(Counter::InterGpuLoadsShared, u64::from(shared));
-    }
-
-    /// Counts the sectors of an access that has been accepted, and notes those that a load fetches.
-    #[inline(never)]
-    fn count_sectors(&mut self, access: &LineAccess, hit: bool, ctx: &mut Context<W>) {
-        let Some(sectors) = &mut self.sectors else { return };
-        let needed = sectors.of(self.head.mask);
-        let count = u64::from(needed.count_ones());
-        match access.kind {
-            AccessKind::Load if hit => {
-                fetches(sectors, access.line, self.head.mask, ctx);
-            }
-            AccessKind::Load => {
-                ctx.cause.sectors = sectors.missed(access.line, needed);
-                ctx.stats.add(Counter::L1LoadSectors, count);
-                let fetched = u64::from(ctx.cause.sectors.count_ones());
-                ctx.stats.add(Counter::L1SectorsFetched, fetched);
-                ctx.stats.add(Counter::L2Sectors, fetched);
-            }
-            AccessKind::Store | AccessKind::Drain => {
-                ctx.stats.add(Counter::L1StoreSectors, count);
-                ctx.stats.add(Counter::L2Sectors, count);
-            }
-            AccessKind::Atomic => ctx.stats.add(Counter::L2Sectors, count.max(u64::from(access.parts))),
-            AccessKind::Fence(..) | AccessKind::BarrierFence | AccessKind::End | AccessKind::Follow { .. } => {}
-        }
     }
 
     /// An atomic that has been accepted takes its bank for as long as its parts take.
@@ -373,16 +343,6 @@ impl<const W: usize> Unit<W> {
         self.stall(Stalled::Page);
         ctx.reports.push((self.now, self.agent, News::Touched { page: env.pages.page_of(line) }));
     }
-}
-
-/// Counts the sectors of a load that hits. Returns whether some of them are fetched now.
-fn fetches<const W: usize>(sectors: &mut Sectors, line: u64, mask: ByteMask, ctx: &mut Context<W>) -> bool {
-    let needed = sectors.of(mask);
-    let fetched = sectors.found(line, needed);
-    ctx.stats.add(Counter::L1LoadSectors, u64::from(needed.count_ones()));
-    ctx.stats.add(Counter::L1SectorsFetched, u64::from(fetched.count_ones()));
-    ctx.stats.add(Counter::L2Sectors, u64::from(fetched.count_ones()));
-    fetched != 0
 }
 
 /// The words of a line that lanes of an instruction touch, one bit each.

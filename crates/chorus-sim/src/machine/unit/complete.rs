@@ -78,12 +78,6 @@ impl<const W: usize> Unit<W> {
         self.answered.push_back((time, id));
     }
 
-    /// Lets the values of an access that has to fetch a sector reach its wavefront at `time`. These times never go back.
-    pub(super) fn answer_late(&mut self, time: Ticks, id: u32) {
-        self.answered_late.push_back((time, id));
-        self.next_rare = self.next_rare.min(time);
-    }
-
     /// The values of an access reach its wavefront.
     #[inline]
     pub(super) fn answer_next(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {

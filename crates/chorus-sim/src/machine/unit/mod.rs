@@ -13,6 +13,7 @@ mod groups;
 mod issue;
 mod lanes;
 mod receive;
+mod sectors;
 mod store_buffering;
 
 use std::collections::VecDeque;
@@ -111,8 +112,8 @@ pub(super) struct Unit<const W: usize> {
     answered: VecDeque<(Ticks, u32)>,
     /// When the first of them does.
     next_answer: Ticks,
-    /// Accesses that the store buffer has answered, or that have to fetch a sector of a line that is there.
-    answered_late: VecDeque<(Ticks, u32)>,
+    /// Accesses that the store buffer has answered.
+    answered_by_buffer: VecDeque<(Ticks, u32)>,
     /// Wavefronts that wait for something of known length, and until when.
     delayed: ByTime<(Ticks, u16)>,
     next_delayed: Ticks,
@@ -132,7 +133,7 @@ pub(super) struct Unit<const W: usize> {
     next_order: Ticks,
     /// The sectors that the private cache has fetched, where it fetches lines by sectors.
     sectors: Option<Box<Sectors>>,
-    /// Whether it has a store buffer, sectors or a translation unit, which have events of their own.
+    /// Whether it has a store buffer or a translation unit, which have events of their own.
     has_more: bool,
 }
 
@@ -181,7 +182,7 @@ impl<const W: usize> Unit<W> {
             next_access: NEVER,
             answered: VecDeque::new(),
             next_answer: NEVER,
-            answered_late: VecDeque::new(),
+            answered_by_buffer: VecDeque::new(),
             sectors: plan.sector_bytes.map(|bytes| {
                 let lines = config.l1.size_bytes / config.l1.line_bytes;
                 Box::new(Sectors::new(lines, bytes))
@@ -196,7 +197,7 @@ impl<const W: usize> Unit<W> {
             wake: NEVER,
             orders: VecDeque::new(),
             next_order: NEVER,
-            has_more: stores > 0 || plan.sector_bytes.is_some() || plan.topology.tu_of(agent).is_some(),
+            has_more: stores > 0 || plan.topology.tu_of(agent).is_some(),
         }
     }
 

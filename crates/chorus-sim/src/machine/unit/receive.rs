@@ -33,7 +33,7 @@ impl<const W: usize> Unit<W> {
 
     /// The time of the next event of the store buffer or of the translation unit.
     fn next_of_more(&self, ctx: &Context<W>) -> Ticks {
-        let buffer = self.answered_late.front().map_or(NEVER, |&(time, _)| time);
+        let buffer = self.answered_by_buffer.front().map_or(NEVER, |&(time, _)| time);
         self.translation.as_ref().map_or(buffer, |translation| translation.next(ctx).min(buffer))
     }
 
@@ -49,8 +49,8 @@ impl<const W: usize> Unit<W> {
         if self.wake <= now {
             return self.wake(ctx, env);
         }
-        if self.answered_late.front().is_some_and(|&(time, _)| time <= now) {
-            if let Some((_, id)) = self.answered_late.pop_front() {
+        if self.answered_by_buffer.front().is_some_and(|&(time, _)| time <= now) {
+            if let Some((_, id)) = self.answered_by_buffer.pop_front() {
                 self.access_done(id, ctx, env);
             }
             return Ok(());

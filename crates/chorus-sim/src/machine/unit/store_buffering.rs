@@ -48,7 +48,7 @@ impl<const W: usize> Unit<W> {
             }
             Step::Answer => {
                 self.answer(&access);
-                self.answered_late.push_back((self.now + self.clock.cycles(1), first));
+                self.answered_by_buffer.push_back((self.now + self.clock.cycles(1), first));
                 self.served_by_buffer(&access, ctx, env);
                 None
             }
