@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use chorus_protocol::line::bits_of_bytes;
-use chorus_system::AtomicOrder;
 
 use crate::annotation_checker::AnnotationChecker;
 use crate::kernel::{Kernel, Mismatch, Program, WaveId};
@@ -15,7 +14,7 @@ use crate::memory::HostMemory;
 use crate::memory_op::{MemoryOp, MemoryOpKind, WORDS_MAX};
 use crate::partition::part_of;
 use crate::read_only::ReadOnlyWritten;
-use crate::wave_state::{Operation, SpareStates, Surroundings, WaveTask};
+use crate::wave_state::{Operation, SpareStates, Surroundings, WaveMachine, WaveTask};
 
 /// Rounds in which every wavefront issues one operation, after which a kernel counts as livelocked.
 const ROUNDS_MAX: u64 = 50_000_000;
@@ -128,7 +127,7 @@ fn run_waves(
 
 fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
     let mut waves = Vec::new();
-    let spare = &mut SpareStates::default();
+    let (spare, machine) = (&mut SpareStates::default(), WaveMachine::without_time());
     for work_group in 0..kernel.work_groups {
         let lds = LocalData::of(kernel);
         let siblings = waves.len()..waves.len() + kernel.waves_per_group as usize;
@@ -136,13 +135,13 @@ fn start_all(kernel: &Kernel, gpus: u32) -> Vec<FlatWave> {
             let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
             let gpu = part_of(work_group, work_groups, gpus);
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
-            let task = WaveTask::start(kernel, id, lds.clone(), AtomicOrder::Relaxed, spare);
+            let task = WaveTask::start(kernel, id, lds.clone(), &machine, spare);
             let (group, siblings) = (Some(work_group as usize), siblings.clone());
             waves.push(FlatWave { task, group, siblings, finished: false, at_barrier: false, issued: 0 });
         }
     }
     for thread in 0..kernel.cpu_threads() {
-        let (task, _) = WaveTask::start_cpu(kernel, thread, AtomicOrder::Relaxed, spare);
+        let (task, _) = WaveTask::start_cpu(kernel, thread, &machine, spare);
         let siblings = waves.len()..waves.len() + 1;
         waves.push(FlatWave { task, group: None, siblings, finished: false, at_barrier: false, issued: 0 });
     }
@@ -174,7 +173,7 @@ fn issue_one(
         _ => 1,
     };
     match operation {
-        Operation::Alu(_) | Operation::Lds(_) => {}
+        Operation::Alu(_) | Operation::Lds(_) | Operation::Chain { .. } | Operation::Banks(_) => {}
         Operation::Look => {
             let surroundings = Surroundings { cycle: wave.issued, nanoseconds: wave.issued, unit: 0, units: 1 };
             state.see(surroundings);
@@ -188,7 +187,7 @@ fn issue_one(
             changed = perform(op, memory);
             state.complete_memory(slot);
         }
-        Operation::Fence { .. } => {
+        Operation::Fence { .. } | Operation::BarrierFence => {
             state.pass();
         }
         Operation::Barrier => {

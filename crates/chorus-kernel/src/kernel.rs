@@ -4,10 +4,12 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use chorus_system::AtomicOrder;
 
 use crate::annotation::{AccessMode, Annotation, Share};
+use crate::costs::InstructionCosts;
 use crate::cpu::Cpu;
 use crate::lanes::LANES;
 use crate::local_data::LocalData;
@@ -41,6 +43,8 @@ pub struct WaveStart {
     pub local_data: LocalData,
     /// The accesses that atomics order on this machine, besides themselves.
     pub atomic_order: AtomicOrder,
+    /// The costs of instructions, on machines on which they wait for each other's results.
+    pub costs: Option<Arc<InstructionCosts>>,
 }
 
 type Body = dyn Fn(Wave) -> Pin<Box<dyn WaveSource>> + Send + Sync;

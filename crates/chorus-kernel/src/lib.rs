@@ -6,6 +6,7 @@
 
 mod annotation;
 mod annotation_checker;
+mod costs;
 mod cpu;
 pub mod flat;
 mod kernel;
@@ -24,6 +25,8 @@ mod word_set;
 pub use annotation::{AccessMode, Annotation, Share};
 pub use annotation_checker::{AnnotationChecker, Undeclared};
 pub use chorus_system::AtomicOrder;
+pub use chorus_system::InstructionClass;
+pub use costs::InstructionCosts;
 pub use cpu::Cpu;
 pub use kernel::{Kernel, Mismatch, Program, Verdict, WaveId, WaveStart};
 pub use lanes::{LANES, Lanes, Mask, Word};
@@ -34,4 +37,4 @@ pub use read_only::ReadOnlyWritten;
 pub use recorded::{Annotated, Recording};
 pub use source::WaveSource;
 pub use wave::Wave;
-pub use wave_state::{Operation, SpareStates, Surroundings, WaveState, WaveTask};
+pub use wave_state::{Operation, SpareStates, Surroundings, WaveMachine, WaveState, WaveTask};

@@ -6,18 +6,20 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 use chorus_system::AtomicOrder;
 
+use crate::costs::InstructionCosts;
 use crate::kernel::{WaveId, WaveStart};
 use crate::lanes::{LANES, Lanes, Mask, Word};
 use crate::local_data::LocalData;
 use crate::memory::Buf;
 use crate::memory_op::{Instruction, MemoryOpKind};
 use crate::partition::groups_of;
-use crate::wave_state::{Operation, WaveState};
+use crate::wave_state::{Operation, WaveMachine, WaveState};
 
 /// A wavefront, as its kernel sees it.
 pub struct Wave {
@@ -25,17 +27,19 @@ pub struct Wave {
     state: Rc<RefCell<WaveState>>,
     lds: LocalData,
     atomic_order: AtomicOrder,
+    costs: Option<Arc<InstructionCosts>>,
 }
 
 impl Wave {
-    pub(crate) fn new(id: WaveId, state: Rc<RefCell<WaveState>>, lds: LocalData, atomic_order: AtomicOrder) -> Wave {
-        Wave { id, state, lds, atomic_order }
+    pub(crate) fn new(id: WaveId, state: Rc<RefCell<WaveState>>, lds: LocalData, machine: &WaveMachine) -> Wave {
+        let WaveMachine { atomic_order, costs } = machine;
+        Wave { id, state, lds, atomic_order: *atomic_order, costs: costs.clone() }
     }
 
     /// The facts for a source that is no future.
     pub(crate) fn into_start(self) -> WaveStart {
-        let Wave { id, lds: local_data, atomic_order, .. } = self;
-        WaveStart { id, local_data, atomic_order }
+        let Wave { id, lds: local_data, atomic_order, costs, .. } = self;
+        WaveStart { id, local_data, atomic_order, costs }
     }
 
     /// The identity of this wavefront.

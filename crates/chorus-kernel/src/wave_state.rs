@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use chorus_protocol::access::{Order, Scope};
-use chorus_system::AtomicOrder;
+use chorus_system::{AtomicOrder, SystemConfig};
 
+use crate::costs::InstructionCosts;
 use crate::cpu::Cpu;
 use crate::kernel::{Kernel, WaveId};
 use crate::lanes::{LANES, Mask};
@@ -29,12 +31,24 @@ pub enum Operation {
         /// The scope within which it orders operations.
         scope: Scope,
     },
+    /// The ordering of accesses that belongs to a barrier: a fence of the work-group's scope that costs nothing more.
+    BarrierFence,
     /// Waits for the other wavefronts of the work-group.
     Barrier,
     /// That many accesses of the local data share.
     Lds(u32),
     /// Asks when and where the wavefront is.
     Look,
+    /// Arithmetic instructions of which some wait for the results of others. What comes behind them waits, too.
+    Chain {
+        /// Issue slots that they take.
+        slots: u32,
+        /// Core cycles that they take at least, from the first of them to what comes behind them.
+        cycles: u32,
+    },
+    /// An access of the local data share that takes its banks for so many cycles. The wavefront goes on at once: its
+    /// source knows when the result is there.
+    Banks(u32),
 }
 
 /// When and where a wavefront is, as the machine sees it.
@@ -330,6 +344,27 @@ impl WaveState {
     }
 }
 
+/// The facts about a machine that its wavefronts know.
+#[derive(Clone, Debug)]
+pub struct WaveMachine {
+    /// The accesses that atomics order, besides themselves.
+    pub atomic_order: AtomicOrder,
+    /// The costs of instructions, where they wait for each other's results.
+    pub costs: Option<Arc<InstructionCosts>>,
+}
+
+impl WaveMachine {
+    /// The facts about a machine of this description.
+    pub fn of(config: &SystemConfig) -> WaveMachine {
+        WaveMachine { atomic_order: config.core.atomic_order, costs: InstructionCosts::of(config).map(Arc::new) }
+    }
+
+    /// The facts about a machine without time.
+    pub fn without_time() -> WaveMachine {
+        WaveMachine { atomic_order: AtomicOrder::Relaxed, costs: None }
+    }
+}
+
 /// States of wavefronts that have ended. Wavefronts that start take them over with the memory that they hold, since
 /// starts are frequent and allocating anew costs more than starting.
 #[derive(Debug, Default)]
@@ -366,11 +401,11 @@ impl WaveTask {
         kernel: &Kernel,
         id: WaveId,
         lds: LocalData,
-        atomic_order: AtomicOrder,
+        machine: &WaveMachine,
         spare: &mut SpareStates,
     ) -> WaveTask {
         let state = spare.take();
-        let wave = Wave::new(id, Rc::clone(&state), lds, atomic_order);
+        let wave = Wave::new(id, Rc::clone(&state), lds, machine);
         WaveTask { source: kernel.start(wave), state, ended: false }
     }
 
@@ -379,13 +414,13 @@ impl WaveTask {
     pub fn start_cpu(
         kernel: &Kernel,
         thread: u32,
-        atomic_order: AtomicOrder,
+        machine: &WaveMachine,
         spare: &mut SpareStates,
     ) -> (WaveTask, WaveId) {
         let state = spare.take();
         let work_groups = kernel.cpu_threads();
         let id = WaveId { work_group: thread, wave: 0, waves_per_group: 1, work_groups, gpu: 0, gpus: 1 };
-        let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), LocalData::default(), atomic_order));
+        let cpu = Cpu::new(Wave::new(id, Rc::clone(&state), LocalData::default(), machine));
         (WaveTask { source: kernel.start_cpu(cpu), state, ended: false }, id)
     }
 

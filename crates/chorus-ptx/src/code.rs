@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use chorus_kernel::Surroundings;
+use chorus_kernel::{InstructionClass, Surroundings};
 use chorus_protocol::access::{AtomicOp, Order, Scope};
 
 use crate::error::Place;
@@ -24,6 +24,11 @@ pub(crate) struct Code {
 }
 
 impl Code {
+    /// The registers that an instruction reads, and those that it writes.
+    pub(crate) fn registers_of(&self, instruction: &Instruction) -> [&[Register]; 2] {
+        [&instruction.reads, &instruction.writes].map(|range| &self.uses[range.start as usize..range.end as usize])
+    }
+
     /// Whether a barrier counts predicates.
     pub(crate) fn reduces(&self) -> bool {
         let reduces = |action: &Action| matches!(action, Action::Barrier(Barrier { reduction: Some(_) }));
@@ -167,6 +172,8 @@ pub(crate) struct Instruction {
     pub(crate) at: Place,
     pub(crate) guard: Option<Guard>,
     pub(crate) action: Action,
+    /// The class that says what it costs.
+    pub(crate) class: InstructionClass,
     /// Where its registers are in the list of uses: those that it reads, then those that it writes.
     pub(crate) reads: Range<u32>,
     pub(crate) writes: Range<u32>,

@@ -4,6 +4,7 @@
 mod arithmetic;
 mod bits;
 mod call;
+mod class;
 mod compare;
 mod control;
 mod convert;
@@ -14,6 +15,8 @@ mod operands;
 mod warp;
 
 use std::collections::HashMap;
+
+use chorus_kernel::InstructionClass;
 
 use crate::code::{Action, Code, Guard, Instruction, Preset};
 use crate::error::{Fault, Place, Result};
@@ -91,6 +94,8 @@ struct Lowering<'m> {
     reads: Vec<Register>,
     writes: Vec<Register>,
     guard: Option<Guard>,
+    /// The class of the instruction at hand.
+    class: InstructionClass,
     at: Place,
 }
 
@@ -121,6 +126,7 @@ impl<'m> Lowering<'m> {
             reads: Vec::new(),
             writes: Vec::new(),
             guard: None,
+            class: InstructionClass::Move,
             at: entry.at,
         };
         lowering.entry(entry)?;
@@ -203,7 +209,8 @@ impl<'m> Lowering<'m> {
         self.code.uses.append(&mut self.writes);
         let end = self.code.uses.len() as u32;
         let (at, guard) = (self.at, self.guard);
-        let instruction = Instruction { at, guard, action, reads: start..middle, writes: middle..end };
+        let class = class::of_action(&action, self.class);
+        let instruction = Instruction { at, guard, action, class, reads: start..middle, writes: middle..end };
         self.code.instructions.push(instruction);
         Ok(())
     }
@@ -217,6 +224,7 @@ impl<'m> Lowering<'m> {
             None => None,
         };
         self.reads.clear(); // The guard is added when the instruction is.
+        self.class = class::of_opcode(&instruction.opcode);
         let mut form = Form::of(instruction);
         let action = self.action(&mut form)?;
         form.finish()?;

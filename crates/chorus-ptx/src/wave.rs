@@ -3,6 +3,7 @@
 mod access;
 mod pending;
 mod print;
+mod scoreboard;
 mod together;
 
 use std::cell::RefCell;
@@ -18,6 +19,7 @@ use crate::registers::{Bank, BankKind, Register, Registers};
 use crate::running::Running;
 use crate::splits::{Split, SplitState, Splits};
 use pending::Pending;
+use scoreboard::Scoreboard;
 pub(crate) use together::REDUCTION_BYTES;
 
 /// How many instructions a wavefront runs ahead of the machine.
@@ -58,6 +60,8 @@ pub(crate) struct Wavefront {
     look: Option<u32>,
     /// The barrier that the wavefront waits at.
     barrier: Option<u32>,
+    /// When registers have their values, on machines on which instructions wait for them.
+    scoreboard: Option<Box<Scoreboard>>,
     /// Barriers with reductions passed.
     reductions: u32,
     printed: u32,
@@ -77,10 +81,11 @@ impl WaveSource for Wavefront {
 
 impl Wavefront {
     pub(crate) fn start(running: Arc<Running>, start: WaveStart) -> Wavefront {
-        let WaveStart { id, local_data, atomic_order } = start;
+        let WaveStart { id, local_data, atomic_order, costs } = start;
         let registers = running.registers(id);
         let mask = running.lanes_of(id.wave);
         let pending = Pending::new(&registers);
+        let scoreboard = costs.map(|costs| Box::new(Scoreboard::new(costs, &registers)));
         let local = vec![[0; LANES]; running.entry.local_bytes.div_ceil(4) as usize];
         Wavefront {
             running,
@@ -97,6 +102,7 @@ impl Wavefront {
             is_unfenced: false,
             look: None,
             barrier: None,
+            scoreboard,
             reductions: 0,
             printed: 0,
         }
@@ -112,6 +118,7 @@ impl Wavefront {
             self.pass_barrier();
         }
         self.ahead = 0;
+        self.scoreboard.iter_mut().for_each(|scoreboard| scoreboard.rest());
         let running = Arc::clone(&self.running);
         while self.ahead < AHEAD_MAX {
             let Some(split) = self.splits.pick() else {
@@ -129,6 +136,10 @@ impl Wavefront {
             if !self.pending.is_empty() && !self.is_ready(&running, instruction, state) {
                 self.flush(state);
                 return false;
+            }
+            if let Some(scoreboard) = &mut self.scoreboard {
+                let [reads, writes] = running.entry.code.registers_of(instruction);
+                scoreboard.issue(instruction.class, reads, writes);
             }
             match self.execute(instruction, split, state) {
                 Next::Instruction => self.splits.go_to(split.pc + 1),
@@ -157,7 +168,10 @@ impl Wavefront {
 
     /// Queues the instructions that touch no memory.
     fn flush(&mut self, state: &mut WaveState) {
-        state.push(Operation::Alu(std::mem::take(&mut self.instructions)));
+        match &mut self.scoreboard {
+            None => state.push(Operation::Alu(std::mem::take(&mut self.instructions))),
+            Some(scoreboard) => scoreboard.flush(state),
+        }
     }
 
     /// Queues a fence. Later operations stay behind it.

@@ -52,6 +52,8 @@ impl Clock {
 pub struct ClockDomains {
     /// Compute units and private caches.
     pub core: Clock,
+    /// Issue slots of compute units: several in a cycle where they issue several instructions.
+    pub issue: Clock,
     /// CPU cores and their private caches. It equals the core clock where there are no CPU cores.
     pub cpu: Clock,
     /// The networks of modules.
@@ -67,21 +69,24 @@ impl ClockDomains {
     /// The domains of a machine.
     pub fn of(config: &SystemConfig) -> ClockDomains {
         let SystemConfig { clocks, cpu, .. } = config;
-        ClockDomains::with_cpu(clocks, cpu.as_ref().map_or(clocks.core_mhz, |cpu| cpu.clock_mhz))
+        let cpu_mhz = cpu.as_ref().map_or(clocks.core_mhz, |cpu| cpu.clock_mhz);
+        ClockDomains::with_cpu(clocks, cpu_mhz, config.core.issue_width())
     }
 
     /// The domains of a machine without CPU cores.
     #[cfg(test)]
     pub fn new(clocks: &Clocks) -> ClockDomains {
-        ClockDomains::with_cpu(clocks, clocks.core_mhz)
+        ClockDomains::with_cpu(clocks, clocks.core_mhz, 1)
     }
 
-    fn with_cpu(clocks: &Clocks, cpu_mhz: u32) -> ClockDomains {
+    fn with_cpu(clocks: &Clocks, cpu_mhz: u32, issue_width: u32) -> ClockDomains {
         let all = [clocks.core_mhz, cpu_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz].map(u64::from);
-        let ticks_mhz = all.into_iter().fold(1, lcm);
+        let issue_mhz = u64::from(clocks.core_mhz) * u64::from(issue_width);
+        let ticks_mhz = all.into_iter().fold(issue_mhz, lcm);
         let clock = |mhz: u32| Clock::new(ticks_mhz / u64::from(mhz));
         ClockDomains {
             core: clock(clocks.core_mhz),
+            issue: Clock::new(ticks_mhz / issue_mhz),
             cpu: clock(cpu_mhz),
             network: clock(clocks.network_mhz),
             l2: clock(clocks.l2_mhz),

@@ -3,11 +3,14 @@
 
 use std::collections::VecDeque;
 
-use chorus_kernel::{LANES, MemoryOp, MemoryOpKind};
+use chorus_kernel::{LANES, Mask, MemoryOp, MemoryOpKind};
 use chorus_protocol::access::{Order, Scope};
 
 use crate::clock::Ticks;
 use crate::slab::Slab;
+
+/// Words of a sector, of which a line has several.
+const SECTOR_WORDS: usize = 8;
 
 /// The purpose of a line access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +23,8 @@ pub enum AccessKind {
     Atomic,
     /// A fence of the program.
     Fence(Order, Scope),
+    /// The fence that belongs to a barrier of the work-group.
+    BarrierFence,
     /// The release at the end of a wavefront.
     End,
     /// A line that leaves the store buffer.
@@ -54,6 +59,8 @@ pub struct LineAccess {
     pub outstanding: bool,
     /// The number of completions that end it.
     pub answers: u8,
+    /// The parts of an atomic that caches perform one after the other, where they are counted.
+    pub parts: u8,
 }
 
 impl LineAccess {
@@ -71,6 +78,7 @@ impl LineAccess {
             issued: now,
             outstanding: true,
             answers: 1,
+            parts: 0,
         }
     }
 
@@ -87,14 +95,17 @@ pub struct AccessQueue {
     accesses: Slab<LineAccess>,
     /// Whether lanes of an associative atomic that touch one word share an access.
     combines: bool,
+    /// Whether the parts of atomics are counted.
+    counts_parts: bool,
     /// The lines of the instruction that is being split, kept so that the memory is used again.
     lines: Vec<u32>,
 }
 
 impl AccessQueue {
     /// An empty queue. `combines` says whether lanes of an associative atomic that touch one word share an access.
-    pub fn new(combines: bool) -> AccessQueue {
-        AccessQueue { combines, ..AccessQueue::default() }
+    /// `counts_parts` says whether the parts of atomics are counted.
+    pub fn new(combines: bool, counts_parts: bool) -> AccessQueue {
+        AccessQueue { combines, counts_parts, ..AccessQueue::default() }
     }
 
     /// The number of the access at the head of the queue.
@@ -152,7 +163,8 @@ impl AccessQueue {
     pub fn coalesce<const W: usize>(&mut self, op: &MemoryOp, access: LineAccess) -> (u32, Option<u64>) {
         match whole_line::<W>(op) {
             Some(line) => {
-                self.push(LineAccess { line, lanes: u32::MAX, whole_line: true, ..access });
+                let access = LineAccess { line, lanes: u32::MAX, whole_line: true, ..access };
+                self.push(self.in_parts::<W>(op, access));
                 (1, Some(line))
             }
             None => self.split::<W>(op, access),
@@ -180,11 +192,20 @@ impl AccessQueue {
                     MemoryOpKind::Atomic(_) => first_of_each_word::<W>(lanes, op),
                 };
                 lanes &= !group;
-                self.push(LineAccess { line: u64::from(line), lanes: group, ..access });
+                self.push(self.in_parts::<W>(op, LineAccess { line: u64::from(line), lanes: group, ..access }));
                 count += 1;
             }
         }
         (count, first)
+    }
+
+    /// Counts the parts of an access, where they are counted.
+    #[inline]
+    fn in_parts<const W: usize>(&self, op: &MemoryOp, access: LineAccess) -> LineAccess {
+        if self.counts_parts && access.kind == AccessKind::Atomic {
+            return LineAccess { parts: parts_of::<W>(op, access.lanes), ..access };
+        }
+        access
     }
 
     /// The model of the accesses of an instruction, which says whether they combine lanes.
@@ -214,7 +235,7 @@ impl AccessQueue {
                     MemoryOpKind::Atomic(_) => apart_in::<W>(lanes, op),
                 };
                 lanes &= !group;
-                self.push(LineAccess { line: u64::from(line), lanes: group, ..access });
+                self.push(self.in_parts::<W>(op, LineAccess { line: u64::from(line), lanes: group, ..access }));
                 count += 1;
             }
         }
@@ -258,6 +279,15 @@ fn lanes_of(line: u32, lines: &[u32; LANES]) -> u32 {
     lines.iter().enumerate().fold(0, |same, (lane, &other)| same | u32::from(other == line) << lane)
 }
 
+/// The parts of an atomic of these lanes on one line: its sectors, each as often as a word of it is repeated most.
+fn parts_of<const W: usize>(op: &MemoryOp, lanes: u32) -> u8 {
+    let mut times = [0u8; LANES];
+    for lane in Mask(lanes).iter() {
+        op.words_of(lane).for_each(|word| times[word as usize % W] += 1);
+    }
+    times.chunks(SECTOR_WORDS).map(|sector| sector.iter().copied().max().unwrap_or(0)).sum()
+}
+
 /// The lanes that can travel in one atomic: each the first to touch its word.
 fn first_of_each_word<const W: usize>(lanes: u32, op: &MemoryOp) -> u32 {
     let mut seen = 0u32;
@@ -278,7 +308,7 @@ fn first_of_each_word<const W: usize>(lanes: u32, op: &MemoryOp) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chorus_kernel::{Instruction, Mask, WaveState};
+    use chorus_kernel::{Instruction, WaveState};
     use chorus_protocol::access::AtomicOp;
 
     fn lanes(kind: MemoryOpKind, word: impl Fn(u32) -> u32) -> Vec<(u64, u32)> {

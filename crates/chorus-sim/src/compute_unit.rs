@@ -5,12 +5,25 @@ use std::sync::Arc;
 use chorus_kernel::{AnnotationChecker, Kernel, LANES, WaveId, WaveTask};
 use chorus_system::Core;
 
+use crate::clock::Ticks;
+
 /// A kernel that units run, with the checker of its annotations where accesses are checked.
 pub struct Job {
     /// The kernel that it runs.
     pub kernel: Kernel,
     /// The checker of its annotations.
     pub declared: Option<AnnotationChecker>,
+}
+
+/// What a wavefront has done that its next fence may have to wait for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Since {
+    /// Line accesses of stores since the last fence.
+    pub stores: u32,
+    /// When the last of them was issued.
+    pub last_store: Ticks,
+    /// Whether it has acquired anything since its last release.
+    pub acquired: bool,
 }
 
 /// A wavefront slot that is in use.
@@ -35,6 +48,12 @@ pub struct WaveSlot {
     pub idle: bool,
     /// Waits at a barrier.
     pub at_barrier: bool,
+    /// Waits for the end of a fence that the private cache has answered.
+    pub at_fence: bool,
+    /// The time before which its last fence does not end.
+    pub fence_end: Ticks,
+    /// The stores and acquires that decide how long its fences take.
+    pub since: Since,
     /// The operation issued last, for reports of stuck programs.
     pub last_operation: &'static str,
     /// The line of the memory operation issued last.
@@ -55,6 +74,9 @@ impl WaveSlot {
             ended: false,
             idle: false,
             at_barrier: false,
+            at_fence: false,
+            fence_end: 0,
+            since: Since::default(),
             last_operation: "start",
             last_line: None,
         }

@@ -16,6 +16,9 @@ const WITH_L3: &str = "; only on machines with a memory-side L3";
 /// Ends the meaning of metrics that only machines with a coherent L3 have.
 const WITH_COHERENT_L3: &str = "; only on machines with a coherent L3";
 
+/// Ends the meaning of metrics that only machines with sectors have.
+const WITH_SECTORS: &str = "; only on machines whose caches fetch lines by sectors";
+
 /// Ends the meaning of metrics that only protocols with translation units have.
 const WITH_TRANSLATION: &str = "; only under protocols with translation units";
 
@@ -61,6 +64,7 @@ pub fn definitions(protocols: &[&'static dyn Protocol]) -> Vec<Definition> {
         CountedOn::SeveralModules => SEVERAL_MODULES,
         CountedOn::MemorySideL3 => WITH_L3,
         CountedOn::CoherentL3 => WITH_COHERENT_L3,
+        CountedOn::Sectors => WITH_SECTORS,
         CountedOn::TranslationUnits => WITH_TRANSLATION,
         CountedOn::BankCommands => WITH_COMMANDS,
     };

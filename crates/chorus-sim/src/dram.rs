@@ -18,6 +18,8 @@ pub struct DramRequest {
     pub line: u64,
     /// Writes rather than reads.
     pub write: bool,
+    /// Bytes that it moves. Banks with row buffers move whole lines.
+    pub bytes: u32,
 }
 
 /// The request that a channel has chosen, and when it is served.
@@ -41,6 +43,7 @@ struct Queued {
     arrives: Ticks,
     row: u64,
     id: u32,
+    bytes: u32,
     bank: u16,
     write: bool,
 }
@@ -50,7 +53,6 @@ struct Queued {
 pub struct MemoryChannel {
     queue: Vec<Queued>,
     capacity: usize,
-    burst_bytes: u64,
     latency: Ticks,
     bus: Bus,
 }
@@ -70,7 +72,6 @@ impl MemoryChannel {
         MemoryChannel {
             queue: Vec::with_capacity(config.queue as usize),
             capacity: config.queue as usize,
-            burst_bytes: u64::from(line_bytes),
             latency: clock.cycles(u64::from(config.latency_cycles)),
             bus: match &config.model {
                 DramModel::Fixed => {
@@ -115,12 +116,12 @@ impl MemoryChannel {
 
     /// Adds a request. The caller has checked that there is room.
     pub fn push(&mut self, request: DramRequest) {
-        let DramRequest { arrives, id, line, write } = request;
+        let DramRequest { arrives, id, line, write, bytes } = request;
         let (bank, row) = match &self.bus {
             Bus::Fixed(_) => (0, 0),
             Bus::Gddr5 { banks, .. } => banks.place(line),
         };
-        self.queue.push(Queued { arrives, row, id, bank, write });
+        self.queue.push(Queued { arrives, row, id, bytes, bank, write });
     }
 
     /// Serves the request that is best served now, among those that are there.
@@ -135,7 +136,7 @@ impl MemoryChannel {
         };
         let request = self.queue.remove(index);
         let (moved, row_hit, next) = match &mut self.bus {
-            Bus::Fixed(port) => (port.pass(self.burst_bytes, now).end, false, port.free()),
+            Bus::Fixed(port) => (port.pass(u64::from(request.bytes), now).end, false, port.free()),
             Bus::Gddr5 { banks, free, burst } => {
                 let (data_start, row_hit, lead) = banks.access(&request, now, *free, *burst);
                 *free = data_start + *burst;
@@ -293,7 +294,7 @@ mod tests {
     }
 
     fn read(id: u32, line: u64) -> DramRequest {
-        DramRequest { arrives: 0, id, line, write: false }
+        DramRequest { arrives: 0, id, line, write: false, bytes: 128 }
     }
 
     #[test]

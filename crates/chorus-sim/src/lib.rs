@@ -21,6 +21,7 @@ mod port;
 mod prefetch;
 mod quiet;
 pub mod routes;
+mod sectors;
 mod seniority;
 mod sharing;
 pub mod simulate;

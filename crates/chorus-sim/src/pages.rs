@@ -24,12 +24,15 @@ pub struct Pages {
     placement: Placement,
     /// Lines of a page, as a power of two.
     shift: u32,
-    /// The first physical line of each virtual page.
+    /// The physical line of the first line of each virtual page.
     physical: Vec<u64>,
     /// The virtual pages of each module's memory.
     touched: Vec<Vec<u32>>,
     /// Pages that have been placed and are not in the table yet.
     late: Vec<Late>,
+    /// The bits of a line's place in its page that the number of the page may change: all of them where places are
+    /// hashed, so that the same place of many pages does not fall on few banks.
+    scrambled: u64,
 }
 
 /// A page that has been placed not long ago.
@@ -48,16 +51,20 @@ impl Pages {
         let words = buffers.last().map_or(0, |buffer| buffer.end);
         let count = match memory.placement {
             Placement::Single => 0,
-            Placement::FirstTouch | Placement::Interleaved | Placement::Block | Placement::Buffer => {
-                words.div_ceil(page_words)
-            }
+            Placement::FirstTouch
+            | Placement::Interleaved
+            | Placement::Block
+            | Placement::Buffer
+            | Placement::Hashed => words.div_ceil(page_words),
         };
+        let page_lines = u64::from(memory.page_bytes / line_bytes);
         let mut pages = Pages {
             placement: memory.placement,
-            shift: (memory.page_bytes / line_bytes).trailing_zeros(),
+            shift: page_lines.trailing_zeros(),
             physical: vec![UNTOUCHED; count],
             touched: vec![Vec::new(); modules as usize],
             late: Vec::new(),
+            scrambled: if memory.placement == Placement::Hashed { page_lines - 1 } else { 0 },
         };
         for (number, buffer) in buffers.iter().enumerate() {
             pages.place_buffer(number, buffer.start / page_words..buffer.end.div_ceil(page_words));
@@ -73,6 +80,7 @@ impl Pages {
             let home = match self.placement {
                 Placement::Block => index * modules / pages,
                 Placement::Buffer => number % modules,
+                Placement::Hashed => hash(page, modules),
                 Placement::FirstTouch | Placement::Interleaved | Placement::Single => return,
             };
             if self.physical[page] == UNTOUCHED {
@@ -92,7 +100,7 @@ impl Pages {
             Some(&first) if first != UNTOUCHED => first,
             Some(_) | None => self.lately_placed(page, now)?,
         };
-        Some(LineAddr(first | line & ((1 << self.shift) - 1)))
+        Some(LineAddr(first ^ line & ((1 << self.shift) - 1)))
     }
 
     /// The first physical line of a page that was placed not long before `now`.
@@ -119,6 +127,7 @@ impl Pages {
         let home = match self.placement {
             Placement::FirstTouch => usize::from(module),
             Placement::Interleaved => page % self.touched.len(),
+            Placement::Hashed => hash(page, self.touched.len()),
             Placement::Single | Placement::Block | Placement::Buffer => 0,
         };
         let first = self.number(page, home);
@@ -137,11 +146,17 @@ impl Pages {
         });
     }
 
-    /// The first physical line of a page in the memory of a module.
+    /// The physical line of the first line of a page in the memory of a module.
     fn number(&mut self, page: usize, home: usize) -> u64 {
         let first = (home as u64) << HOME_SHIFT | (self.touched[home].len() as u64) << self.shift;
         self.touched[home].push(page as u32);
-        first
+        first | self.scramble(page as u32)
+    }
+
+    /// The change of the places of a page's lines. Where places are not hashed, there is none.
+    #[inline]
+    fn scramble(&self, page: u32) -> u64 {
+        u64::from(page.wrapping_mul(0x9E37_79B1) >> 16) & self.scrambled
     }
 
     /// The virtual line of physical line `line`. Lines that no program touched stay what they are.
@@ -153,7 +168,10 @@ impl Pages {
         let within = line.0 & ((1 << HOME_SHIFT) - 1);
         let pages = self.touched.get((line.0 >> HOME_SHIFT) as usize);
         match pages.and_then(|pages| pages.get((within >> self.shift) as usize)) {
-            Some(&page) => LineAddr(u64::from(page) << self.shift | within & ((1 << self.shift) - 1)),
+            Some(&page) => {
+                let place = (within ^ self.scramble(page)) & ((1 << self.shift) - 1);
+                LineAddr(u64::from(page) << self.shift | place)
+            }
             None => line,
         }
     }
@@ -164,7 +182,7 @@ impl Pages {
         let pages = lines.start >> self.shift..(lines.end + (1 << self.shift) - 1) >> self.shift;
         let single = self.placement == Placement::Single;
         pages.filter_map(move |page| match self.physical.get(page as usize) {
-            Some(&first) if first != UNTOUCHED => Some(LineAddr(first)),
+            Some(&first) if first != UNTOUCHED => Some(LineAddr(first >> self.shift << self.shift)),
             Some(_) | None => single.then_some(LineAddr(page << self.shift)),
         })
     }
@@ -188,6 +206,17 @@ impl Pages {
     pub fn page_lines(&self) -> u32 {
         1 << self.shift
     }
+}
+
+/// The module of a page whose place is hashed: the sum of the digits of its number, in a system of as many digits as
+/// there are modules. Of any aligned stretch of pages every module has as many, and no stride prefers one.
+fn hash(mut page: usize, modules: usize) -> usize {
+    let mut sum = 0;
+    while page > 0 && modules > 1 {
+        sum += page % modules;
+        page /= modules;
+    }
+    sum % modules
 }
 
 #[cfg(test)]
@@ -251,6 +280,18 @@ mod tests {
         let mut pages = pages(Placement::Interleaved);
         let homes = [0, 4, 8, 12].map(|line| reach(&mut pages, line, 1).0 >> HOME_SHIFT);
         assert_eq!(homes, [0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn hashed_pages_lie_somewhere_before_anybody_touches_them() {
+        let pages = pages(Placement::Hashed);
+        let homes: Vec<u64> = (0..9).map(|page| pages.physical(page * 4, 0).unwrap().0 >> HOME_SHIFT).collect();
+        assert_eq!(homes, [0, 1, 2, 1, 2, 0, 2, 0, 1]);
+        for line in 0..80 {
+            assert_eq!(pages.virtual_line(pages.physical(line, 0).unwrap()), LineAddr(line));
+        }
+        let places = (0..20).map(|page| pages.physical(page * 4, 0).unwrap().0 % 4);
+        assert_eq!(places.collect::<std::collections::BTreeSet<_>>().len(), 4, "lines change their places");
     }
 
     #[test]

@@ -266,6 +266,7 @@ fn metrics(
         CountedOn::SeveralModules => several,
         CountedOn::MemorySideL3 => config.memory_side_l3().is_some(),
         CountedOn::CoherentL3 => config.has_coherent_l3(),
+        CountedOn::Sectors => config.l1.sector_bytes.is_some(),
         CountedOn::TranslationUnits => protocol.structure().is_translated(),
         CountedOn::BankCommands => several && protocol.declaration().commands != Commands::None,
     };

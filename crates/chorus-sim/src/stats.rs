@@ -35,6 +35,12 @@ pub enum Counter {
     InterGpuLoads,
     InterGpuLoadsShared,
     PortStallTicks,
+    L1LoadSectors,
+    L1SectorsFetched,
+    L1StoreSectors,
+    L2Sectors,
+    DramReadBytes,
+    DramWriteBytes,
     L2Lookups,
     L2LookupTicks,
     L3Hits,
@@ -79,6 +85,8 @@ pub enum CountedOn {
     MemorySideL3,
     /// Machines with a coherent L3 have it.
     CoherentL3,
+    /// Machines whose caches fetch lines by sectors have it.
+    Sectors,
     /// Runs under protocols with translation units have it.
     TranslationUnits,
     /// Runs under protocols whose command processor gives shared banks commands between kernels have it.
@@ -115,6 +123,11 @@ const fn with_l3(spec: CounterSpec) -> CounterSpec {
 /// A counter of machines with a coherent L3.
 const fn coherent_l3(spec: CounterSpec) -> CounterSpec {
     CounterSpec { counted_on: CountedOn::CoherentL3, ..spec }
+}
+
+/// A counter of machines whose caches fetch lines by sectors.
+const fn sectored(spec: CounterSpec) -> CounterSpec {
+    CounterSpec { counted_on: CountedOn::Sectors, ..spec }
 }
 
 /// A counter of translation units.
@@ -182,6 +195,16 @@ pub const COUNTERS: &[CounterSpec] = &[
         "inter_gpm.stall_cycles",
         "time banks did not take stores and atomics of their own module because too much waited at ports to other modules",
     )),
+    sectored(count(Counter::L1LoadSectors, "l1.load_sectors", "sectors of lines that loads need")),
+    sectored(count(Counter::L1SectorsFetched, "l1.sectors_fetched", "those of them that private caches fetch")),
+    sectored(count(Counter::L1StoreSectors, "l1.store_sectors", "sectors of lines that stores write")),
+    sectored(count(
+        Counter::L2Sectors,
+        "l2.sectors",
+        "sectors that private caches fetch from shared banks or write there, and parts of atomics",
+    )),
+    sectored(count(Counter::DramReadBytes, "dram.read_bytes", "bytes of sectors read from memory")),
+    sectored(count(Counter::DramWriteBytes, "dram.write_bytes", "bytes of sectors written to memory")),
     several(count(Counter::L2Lookups, "l2.lookups", "messages of caches whose lines shared banks looked up")),
     several(cycles(
         Counter::L2LookupTicks,

@@ -5,6 +5,8 @@
 
 use serde::Deserialize;
 
+use crate::fences::Fences;
+use crate::instructions::Instructions;
 use crate::networks::{Link, Network};
 
 /// A whole machine, as read from `systems/*.toml` after its scale and overrides have been applied.
@@ -23,6 +25,11 @@ pub struct SystemConfig {
     pub clocks: Clocks,
     /// Compute units and work-group dispatch.
     pub core: Core,
+    /// Machine instructions, for programs whose instructions are known. Without them, every instruction takes an issue
+    /// slot and nothing more.
+    pub instructions: Option<Instructions>,
+    /// The cost of fences. Without it, a fence takes as long as the caches take.
+    pub fences: Option<Fences>,
     /// CPU cores beside the compute units. Without them, compute units run CPU threads.
     pub cpu: Option<CpuCores>,
     /// The private cache of each compute unit and CPU core.
@@ -141,9 +148,34 @@ pub struct Core {
     pub atomic_order: AtomicOrder,
     /// How lanes that touch one word in one read-modify-write are performed: one by one unless given.
     pub atomic_lanes: Option<AtomicLanes>,
+    /// Wavefront instructions that a compute unit issues in a cycle: one unless given.
+    pub issue_per_cycle: Option<u32>,
+    /// Cycles from the last arrival at a barrier until its wavefronts go on: none unless given.
+    pub barrier_cycles: Option<u32>,
+    /// Cycles that the arrival of one wavefront at a barrier takes: none unless given.
+    pub barrier_wave_cycles: Option<u32>,
+    /// Work-groups that at most start in 1,000 cycles on a module: any number unless given.
+    pub work_groups_per_1000_cycles: Option<u32>,
+    /// Which work-groups of a kernel run on which module: contiguous blocks unless given.
+    pub work_group_order: Option<WorkGroupOrder>,
+}
+
+/// The rule that divides the work-groups of a kernel among modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkGroupOrder {
+    /// Each module has a contiguous block of them.
+    Blocks,
+    /// The modules take turns with single work-groups.
+    InTurn,
 }
 
 impl Core {
+    /// Wavefront instructions that a compute unit issues in a cycle.
+    pub fn issue_width(&self) -> u32 {
+        self.issue_per_cycle.unwrap_or(1)
+    }
+
     /// Whether lanes that touch one word in one read-modify-write are performed in one access.
     pub fn combines_atomic_lanes(&self) -> bool {
         self.atomic_lanes == Some(AtomicLanes::Combined)
@@ -223,6 +255,11 @@ pub struct L1 {
     /// Cycles of the lookup: from the coalescer to the answer of a hit, or to the departure of a miss. Arriving answers
     /// go to the wavefront at once. On a mesh these are network cycles, like all latencies of the memory system there.
     pub latency_cycles: u32,
+    /// Hundredths of a core cycle that a bank takes for each part of an atomic: a sector of 32 bytes, as often as lanes
+    /// repeat a word of it. One cycle for the whole atomic unless given.
+    pub atomic_percent: Option<u32>,
+    /// Bytes of a sector: the part of a line that all caches fetch when it is needed. The whole line unless given.
+    pub sector_bytes: Option<u32>,
 }
 
 /// The shared cache: interleaved banks.
@@ -245,6 +282,9 @@ pub struct L2 {
     pub tag_latency_cycles: u32,
     /// Cycles of the data array. They are added to every answer that leaves the bank.
     pub data_latency_cycles: u32,
+    /// Hundredths of an L2 cycle that the home of a line takes for each part of an atomic: a sector of 32 bytes, as
+    /// often as lanes repeat a word of it. One cycle for the whole atomic unless given.
+    pub atomic_percent: Option<u32>,
 }
 
 /// The directory that knows which other modules may hold copies of a module's lines. It is divided among the module's
@@ -348,6 +388,9 @@ pub enum Placement {
     Buffer,
     /// All memory belongs to the first module.
     Single,
+    /// A hash of the number of a page decides, so that no stride prefers a module. The lines of a page lie in an order
+    /// of its own, so that no stride prefers a bank.
+    Hashed,
 }
 
 /// Translation units: each takes one message per network cycle.
@@ -449,6 +492,8 @@ pub struct Dram {
     pub queue: u32,
     /// Cycles spent in the controller and the pins, under every model.
     pub latency_cycles: u32,
+    /// The part of a line that memory moves at least, where caches fetch lines by sectors: a sector unless given.
+    pub fetch_bytes: Option<u32>,
 }
 
 /// The timing model of a DRAM channel.

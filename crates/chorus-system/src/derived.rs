@@ -245,7 +245,7 @@ fn memory(config: &SystemConfig) -> Vec<Derived> {
 
 fn clocks(config: &SystemConfig) -> Vec<Derived> {
     let SystemConfig { clocks, cpu, .. } = config;
-    let tick = tick_mhz(clocks, cpu.as_ref());
+    let tick = tick_mhz(clocks, config.core.issue_width(), cpu.as_ref());
     let ticks = |mhz: u32| tick / u64::from(mhz.max(1));
     let (core, network) = (ticks(clocks.core_mhz), ticks(clocks.network_mhz));
     let (l2, dram) = (ticks(clocks.l2_mhz), ticks(clocks.dram_mhz));

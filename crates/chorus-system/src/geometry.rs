@@ -5,8 +5,10 @@
 
 use crate::config::{
     AccessEnergy, Clocks, CommandProcessor, Core, CpuCores, Directory, Dram, DramModel, Energy, Gddr5, Hierarchy, L1,
-    L2, L3, L3Kind, Memory, MemorySide, SystemConfig, Tu, Watchdog,
+    L2, L3, L3Kind, Memory, MemorySide, SystemConfig, Tu, Watchdog, WorkGroupOrder,
 };
+use crate::fences::Fences;
+use crate::instructions::Instructions;
 use crate::networks::{Dragonfly, Link, LinkKind, Mesh, Network, NetworkKind};
 
 /// Most modules of a machine: one bit each in a 64-bit word.
@@ -31,6 +33,8 @@ const LANES: u32 = 32;
 const WAVEFRONTS_MAX: u32 = 64;
 /// Most banks of a private cache.
 const L1_BANKS_MAX: u32 = 64;
+/// Most sectors of a line: one bit each in a byte.
+const SECTORS_MAX: u32 = 8;
 /// Most ways of a set: the recency of a line is a byte.
 const WAYS_MAX: u32 = 256;
 /// Least room at a DRAM channel: a miss sends a write-back and a fetch.
@@ -41,6 +45,10 @@ const COUNT_MAX: u32 = 1024;
 const ENTRIES_MAX: u32 = 65_536;
 /// Most tiles of a row.
 const MESH_WIDTH_MAX: u32 = 16;
+/// Most instructions that a compute unit issues in a cycle.
+const ISSUE_MAX: u32 = 8;
+/// Bound on what an instruction costs, in cycles or hundredths of instructions.
+const COST_MAX: u32 = 10_000;
 /// Bound on a latency in cycles.
 const LATENCY_CYCLES_MAX: u32 = 1_000_000;
 /// Bound on a DRAM timing parameter in cycles.
@@ -78,6 +86,7 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
     let modules = config.hierarchy.modules();
     check_clocks(&config.clocks)?;
     check_core(&config.core, modules)?;
+    check_issue(config)?;
     check_cpu(config)?;
     check_l1(&config.l1, &config.core, config.cpus())?;
     check_l2(&config.l2, config.l1.line_bytes, modules)?;
@@ -96,6 +105,7 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
         check_coherent_l3(config)?;
     }
     check_dram(&config.dram, config.l1.line_bytes)?;
+    check_fetch(config)?;
     check_command_processor(&config.command_processor)?;
     check_energy(&config.energy)?;
     config.access_energy.as_ref().map_or(Ok(()), check_access_energy)?;
@@ -103,12 +113,12 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
 }
 
 /// The tick of the simulator: the least common multiple of the clocks. The clock of CPU cores counts where there are
-/// any.
-pub(crate) fn tick_mhz(clocks: &Clocks, cpu: Option<&CpuCores>) -> u64 {
+/// any, and a compute unit that issues several instructions in a cycle issues one in a part of it.
+pub(crate) fn tick_mhz(clocks: &Clocks, issue_width: u32, cpu: Option<&CpuCores>) -> u64 {
     [clocks.core_mhz, clocks.network_mhz, clocks.l2_mhz, clocks.dram_mhz]
         .into_iter()
         .chain(cpu.map(|cpu| cpu.clock_mhz))
-        .fold(1, |tick, mhz| lcm(tick, mhz.into()))
+        .fold(u64::from(clocks.core_mhz) * u64::from(issue_width), |tick, mhz| lcm(tick, mhz.into()))
 }
 
 fn lcm(a: u64, b: u64) -> u64 {
@@ -217,6 +227,35 @@ fn check_core(core: &Core, modules: u32) -> Check {
     between("core.store_buffer_entries", core.store_buffer_entries, 0, ENTRIES_MAX)
 }
 
+/// Checks the number of instructions of a cycle, and what instructions cost.
+fn check_issue(config: &SystemConfig) -> Check {
+    let width = config.core.issue_width();
+    between("core.issue_per_cycle", width, 1, ISSUE_MAX)?;
+    let tick = tick_mhz(&config.clocks, width, None);
+    let accepted = format!(
+        "a number with which the least common multiple of clocks.core_mhz x core.issue_per_cycle and the other clocks \
+         is below {TICK_MHZ_END} MHz (it is {tick})"
+    );
+    require_with(tick < TICK_MHZ_END, "core.issue_per_cycle", width, accepted, &["clocks.core_mhz"])?;
+    let instructions = config.instructions.iter().flat_map(Instructions::keys).map(|key| ("instructions", key));
+    let mut costs = instructions.chain(config.fences.iter().flat_map(Fences::keys).map(|key| ("fences", key)));
+    costs.try_for_each(|(table, (key, value))| between(&format!("{table}.{key}"), value, 0, COST_MAX))?;
+    between("l1.atomic_percent", config.l1.atomic_percent.unwrap_or(100), 1, COST_MAX)?;
+    between("l2.atomic_percent", config.l2.atomic_percent.unwrap_or(100), 1, COST_MAX)?;
+    between("core.barrier_cycles", config.core.barrier_cycles.unwrap_or(0), 0, COST_MAX)?;
+    between("core.barrier_wave_cycles", config.core.barrier_wave_cycles.unwrap_or(0), 0, COST_MAX)?;
+    let started = config.core.work_groups_per_1000_cycles.unwrap_or(1);
+    between("core.work_groups_per_1000_cycles", started, 1, ENTRIES_MAX)?;
+    let in_turn = config.core.work_group_order == Some(WorkGroupOrder::InTurn);
+    require_with(
+        !in_turn || config.hierarchy.gpus == 1,
+        "core.work_group_order",
+        "`in-turn`",
+        "`blocks`, since programs know which GPU has which block of work-groups",
+        &["hierarchy.gpus"],
+    )
+}
+
 /// Checks the CPU cores, which share the network of the machine's only module.
 fn check_cpu(config: &SystemConfig) -> Check {
     let Some(cpu) = &config.cpu else { return Ok(()) };
@@ -227,7 +266,7 @@ fn check_cpu(config: &SystemConfig) -> Check {
     );
     require_with(modules == 1, "cpu.count", cpu.count, accepted, &["hierarchy.gpus", "hierarchy.gpms"])?;
     require(cpu.clock_mhz >= 1, "cpu.clock_mhz", cpu.clock_mhz, "1 MHz or more")?;
-    let tick = tick_mhz(&config.clocks, Some(cpu));
+    let tick = tick_mhz(&config.clocks, config.core.issue_width(), Some(cpu));
     let accepted =
         format!("a frequency whose least common multiple with the clocks is below {TICK_MHZ_END} MHz (it is {tick})");
     require_with(tick < TICK_MHZ_END, "cpu.clock_mhz", cpu.clock_mhz, accepted, &["cpu.count"])?;
@@ -246,7 +285,11 @@ fn check_l1(l1: &L1, core: &Core, cpus: u32) -> Check {
     check_total("l1.size_bytes", l1.size_bytes, cores, &["core.count", "cpu.count"])?;
     between("l1.banks", l1.banks, 1, L1_BANKS_MAX)?;
     between("l1.mshrs", l1.mshrs, 1, ENTRIES_MAX)?;
-    between("l1.latency_cycles", l1.latency_cycles, 1, LATENCY_CYCLES_MAX)
+    between("l1.latency_cycles", l1.latency_cycles, 1, LATENCY_CYCLES_MAX)?;
+    let sector = l1.sector_bytes.unwrap_or(line);
+    let holds = sector.is_power_of_two() && sector <= line && line <= sector.saturating_mul(SECTORS_MAX);
+    let accepted = format!("a power of two from {} to {line}", line.div_ceil(SECTORS_MAX));
+    require_with(holds, "l1.sector_bytes", sector, accepted, &["l1.line_bytes"])
 }
 
 fn check_l2(l2: &L2, line_bytes: u32, modules: u32) -> Check {
@@ -471,6 +514,19 @@ fn check_dram(dram: &Dram, line_bytes: u32) -> Check {
         DramModel::Fixed => Ok(()),
         DramModel::Gddr5(gddr5) => check_gddr5(gddr5, line_bytes),
     }
+}
+
+/// Checks the part of a line that memory moves.
+fn check_fetch(config: &SystemConfig) -> Check {
+    let (line, sector) = (config.l1.line_bytes, config.l1.sector_bytes.unwrap_or(config.l1.line_bytes));
+    let fetch = config.dram.fetch_bytes.unwrap_or(sector);
+    require_with(
+        fetch.is_power_of_two() && (sector..=line).contains(&fetch),
+        "dram.fetch_bytes",
+        fetch,
+        format!("a power of two from {sector} to {line}"),
+        &["l1.sector_bytes", "l1.line_bytes"],
+    )
 }
 
 fn check_gddr5(gddr5: &Gddr5, line_bytes: u32) -> Check {

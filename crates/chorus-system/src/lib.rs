@@ -10,6 +10,8 @@
 //! |---|---|
 //! | `config.rs` | the machine as types: the one place where keys are declared |
 //! | `networks.rs` | its networks, part of the same types |
+//! | `instructions.rs` | its machine instructions by class, part of the same types |
+//! | `fences.rs` | the cost of its fences, part of the same types |
 //! | `schema.rs` | keys and kinds of value, read off those types |
 //! | `kinds.rs` | which keys a table has, given the kind that it chooses |
 //! | `registry.rs` | systems by name: the shipped ones, those that a user adds, and system files on disk |
@@ -31,7 +33,9 @@ mod config;
 mod derived;
 mod entries;
 mod error;
+mod fences;
 mod geometry;
+mod instructions;
 mod kinds;
 mod layer;
 mod nearest;
@@ -48,11 +52,13 @@ mod text_file;
 pub use config::{
     AccessEnergy, AtomicLanes, AtomicOrder, Clocks, CommandProcessor, Core, CpuCores, Directory, DirectoryRange,
     DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Gddr5, Hierarchy, Holds, L1, L2, L3, L3Kind, Memory,
-    MemorySide, Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog, WritePolicy,
+    MemorySide, Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog, WorkGroupOrder, WritePolicy,
 };
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};
 pub use error::SystemError;
+pub use fences::Fences;
+pub use instructions::{InstructionClass, InstructionCost, Instructions};
 pub use nearest::nearest;
 pub use networks::{Direct, Dragonfly, Grid, Link, LinkKind, Mesh, Network, NetworkKind, Ring};
 pub use number::{NumberError, WHOLE_EXAMPLES, parse_whole};

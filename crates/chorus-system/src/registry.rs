@@ -97,6 +97,7 @@ pub static SYSTEMS: &[SystemFile] = &[
         file: "systems/spandex-hier.toml",
         text: include_str!("../../../systems/spandex-hier.toml"),
     },
+    SystemFile { name: "h200", file: "systems/h200.toml", text: include_str!("../../../systems/h200.toml") },
 ];
 
 /// The file of the system with this name.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use chorus_kernel::{
-    AtomicOrder, Buf, HostMemory, Kernel, LocalData, MemoryOp, MemoryOpKind, Operation, SpareStates, WaveId, WaveTask,
+    Buf, HostMemory, Kernel, LocalData, MemoryOp, MemoryOpKind, Operation, SpareStates, WaveId, WaveMachine, WaveTask,
 };
 use chorus_litmus::test::{FenceKind, Instruction, LocationId, Modify, Operand, Register};
 use chorus_protocol::access::{AtomicOp, Order};
@@ -119,7 +119,7 @@ fn kernel(module: &Module, [x, y, out]: [Buf<u32>; 3]) -> Kernel {
 fn code(kernel: &Kernel, thread: u32, locations: [Buf<u32>; 2]) -> Vec<Instruction> {
     let id = WaveId { work_group: thread, wave: 0, waves_per_group: 1, work_groups: 3, gpu: 0, gpus: 1 };
     let mut spare = SpareStates::default();
-    let mut task = WaveTask::start(kernel, id, LocalData::of(kernel), AtomicOrder::Relaxed, &mut spare);
+    let mut task = WaveTask::start(kernel, id, LocalData::of(kernel), &WaveMachine::without_time(), &mut spare);
     let mut registers = (0..).map(Register);
     let mut code = Vec::new();
     let mut releases = false;
@@ -151,8 +151,8 @@ fn code(kernel: &Kernel, thread: u32, locations: [Buf<u32>; 2]) -> Vec<Instructi
                 }
                 state.pass();
             }
-            other @ (Operation::Barrier | Operation::Look) => panic!("no test has {other:?}"),
-            Operation::Alu(_) | Operation::Lds(_) => {}
+            other @ (Operation::Barrier | Operation::BarrierFence | Operation::Look) => panic!("no test has {other:?}"),
+            Operation::Alu(_) | Operation::Lds(_) | Operation::Chain { .. } | Operation::Banks(_) => {}
         }
     }
 }

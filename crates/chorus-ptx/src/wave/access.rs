@@ -5,7 +5,7 @@ use chorus_protocol::access::{AtomicOp, Order, Scope};
 
 use super::pending::InFlight;
 use super::{Next, Wavefront};
-use crate::code::{Address, Atomic, Element, Elements, Instruction, Load, Store};
+use crate::code::{Action, Address, Atomic, Element, Elements, Instruction, Load, Store};
 use crate::registers::{Bank, BankKind, Register, Registers, by_lane};
 use crate::space;
 use crate::types::Space;
@@ -178,7 +178,7 @@ impl Wavefront {
             match space {
                 Space::Global | Space::Generic => self.global_load(load, &addresses, mask, state),
                 Space::Shared => {
-                    self.local_data_access(&addresses, mask, state);
+                    self.local_data_access(instruction, &addresses, mask, state);
                     let cells = self.local_data.words();
                     let words = read_words(&addresses, mask, load.elements.total(), |word, _| cells[word].get());
                     self.take(&load.elements, mask, &words, &addresses);
@@ -258,7 +258,7 @@ impl Wavefront {
             match space {
                 Space::Global | Space::Generic => self.global_store(store, &addresses, mask, &words, state),
                 Space::Shared => {
-                    self.local_data_access(&addresses, mask, state);
+                    self.local_data_access(instruction, &addresses, mask, state);
                     let cells = self.local_data.words();
                     write_words(&addresses, mask, total, &words, |word, _, bits, value| {
                         cells[word].set(cells[word].get() & !bits | value & bits);
@@ -328,7 +328,10 @@ impl Wavefront {
             self.check(instruction, Kind::Atomic, space, &addresses, mask, u64::from(atomic.bytes));
             match space {
                 Space::Global | Space::Generic => self.global_atomic(atomic, &addresses, mask, state),
-                Space::Shared => self.shared_atomic(atomic, &addresses, mask, state),
+                Space::Shared => {
+                    self.local_data_access(instruction, &addresses, mask, state);
+                    self.shared_atomic(atomic, &addresses, mask);
+                }
                 Space::Local | Space::Const | Space::Param => {
                     let lane = mask.trailing_zeros() as usize;
                     self.fail(instruction, lane, format_args!("an atomic in {} memory", space.name()));
@@ -377,8 +380,7 @@ impl Wavefront {
     }
 
     /// Performs an atomic on shared memory, lane by lane.
-    fn shared_atomic(&mut self, atomic: &Atomic, addresses: &[u64; LANES], mask: u32, state: &mut WaveState) {
-        self.local_data_access(addresses, mask, state);
+    fn shared_atomic(&mut self, atomic: &Atomic, addresses: &[u64; LANES], mask: u32) {
         let count = word_count(u64::from(atomic.bytes));
         let operand = self.words_of(atomic.operand);
         let expected = atomic.expected.map(|register| self.words_of(register));
@@ -414,19 +416,33 @@ impl Wavefront {
         }
     }
 
-    /// Queues an access of the local data share. It takes as long as the words of the fullest of its banks.
-    fn local_data_access(&mut self, addresses: &[u64; LANES], mask: u32, state: &mut WaveState) {
+    /// Queues an access of the local data share. It takes as long as the words of the fullest of its banks. Lanes of an
+    /// atomic that touch one word take turns.
+    fn local_data_access(
+        &mut self,
+        instruction: &Instruction,
+        addresses: &[u64; LANES],
+        mask: u32,
+        state: &mut WaveState,
+    ) {
         self.flush(state);
+        let is_atomic = matches!(instruction.action, Action::Atomic(_));
+        // Without costs of its own, an atomic takes as long as a load.
+        let apart = is_atomic && self.scoreboard.is_some();
         let mut ways = [0u32; LANES];
         let mut seen = [u64::MAX; LANES];
         for lane in lanes(mask) {
             let word = addresses[lane] / 4;
             let bank = word as usize % LANES;
-            if seen[bank] != word {
+            if apart || seen[bank] != word {
                 (seen[bank], ways[bank]) = (word, ways[bank] + 1);
             }
         }
-        state.push(Operation::Lds(ways.into_iter().max().unwrap_or(1).max(1)));
+        let ways = ways.into_iter().max().unwrap_or(1).max(1);
+        let Some(scoreboard) = &mut self.scoreboard else { return state.push(Operation::Lds(ways)) };
+        state.push(Operation::Banks(ways));
+        let [_, writes] = self.running.entry.code.registers_of(instruction);
+        scoreboard.local_data(ways, is_atomic, writes);
     }
 
     /// Ends the run if a lane's address is not one that it may access.

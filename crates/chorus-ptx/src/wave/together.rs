@@ -1,7 +1,6 @@
 //! What lanes do together: votes, shuffles, and barriers of the work-group.
 
 use chorus_kernel::{LANES, LocalData, Operation, WaveState};
-use chorus_protocol::access::{Order, Scope};
 
 use super::{Next, Wavefront};
 use crate::code::{Action, Instruction, Reduction, ReductionKind, ShuffleKind, SyncAction, VoteKind};
@@ -117,7 +116,8 @@ impl Wavefront {
     fn arrive_at_barrier(&mut self, running: &Running, state: &mut WaveState) {
         if self.is_unfenced {
             // Whoever passes the barrier sees what was written before it.
-            self.fence(Order::AcqRel, Scope::WorkGroup, state);
+            self.flush(state);
+            self.fence = Some(state.request(Operation::BarrierFence));
             self.is_unfenced = false;
         }
         let arriving: Vec<Split> = self.splits.at_barrier().collect();

@@ -141,7 +141,9 @@ pub(super) fn read_only_lines<const W: usize>(config: &SystemConfig, memory: &Ho
     let lines = |words: &Range<usize>| (words.start / W) as u64..(words.end / W) as u64;
     match config.memory.placement {
         Placement::Single => ReadOnlyLines::longest(memory.read_only().iter().map(lines)),
-        Placement::FirstTouch | Placement::Interleaved | Placement::Block | Placement::Buffer => ReadOnlyLines::NONE,
+        Placement::FirstTouch | Placement::Interleaved | Placement::Block | Placement::Buffer | Placement::Hashed => {
+            ReadOnlyLines::NONE
+        }
     }
 }
 

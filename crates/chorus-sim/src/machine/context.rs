@@ -16,7 +16,7 @@ use super::egress::{Departure, Egress, Parcel};
 use super::endpoint::{Arrival, Endpoint, Entry};
 use super::fabric::{Fabric, Passed};
 use super::grid::Grid;
-use super::packets::{Packet, Packets};
+use super::packets::{Cause, Packet, Packets};
 use super::paths::Paths;
 use super::plan::{NEVER, Plan};
 use crate::clock::Ticks;
@@ -103,6 +103,8 @@ impl<const W: usize> Mail<W> {
 pub(super) struct Context<const W: usize> {
     pub(super) stats: Stats,
     pub(super) packets: Packets<W>,
+    /// The access that causes what is sent now.
+    pub(super) cause: Cause,
     pub(super) outbox: Outbox<W>,
     /// Messages within a component that take no time. They wait until the step that sent them has ended.
     pub(super) instant: VecDeque<Message<W>>,
@@ -162,6 +164,7 @@ impl<const W: usize> Context<W> {
         Context {
             stats: Stats::default(),
             packets: Packets::default(),
+            cause: Cause::default(),
             outbox: Outbox { evicts: true, ..Outbox::default() },
             instant: VecDeque::new(),
             endpoints: (0..).zip(owners.iter()).map(end).collect(),
@@ -224,6 +227,10 @@ impl<const W: usize> Context<W> {
         ready: Ticks,
     ) {
         let Channel::Virtual(network) = spec.channel else { return };
+        let payload = match self.cause.sectors {
+            0 => payload,
+            sectors => payload.min(plan.bytes_of(sectors)),
+        };
         let packet = Packet {
             enqueued: self.end(message.src).egress.in_order(network, ready),
             from: message.src.0,
@@ -232,6 +239,7 @@ impl<const W: usize> Context<W> {
             bytes: (plan.header_bytes + payload) as u16,
             network,
             is_credited: plan.has_credits,
+            cause: self.cause,
             ..Packet::default()
         };
         match &plan.paths {

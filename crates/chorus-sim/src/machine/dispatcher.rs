@@ -16,6 +16,7 @@ use super::plan::Plan;
 use super::unit::UnitOrder;
 use crate::clock::Ticks;
 use crate::compute_unit::{Job, Needs, Occupancy};
+use crate::port::{Port, Rate};
 
 /// The part of a kernel that a module runs.
 #[derive(Clone)]
@@ -48,6 +49,8 @@ pub(super) struct Dispatcher {
     shares: Vec<Vec<Running>>,
     /// The resources of every unit of the machine that are in use.
     occupancies: Vec<Occupancy>,
+    /// The work-groups that each module starts, where it starts only so many in a time.
+    starts: Vec<Port>,
 }
 
 impl Dispatcher {
@@ -57,6 +60,7 @@ impl Dispatcher {
             events: Agenda::default(),
             shares: Vec::new(),
             occupancies: vec![Occupancy::default(); usize::from(plan.topology.l1s)],
+            starts: starts(plan),
         }
     }
 
@@ -137,7 +141,9 @@ impl Dispatcher {
                 running.share.block = block;
             }
             self.occupancies[usize::from(unit)].hold(needs);
-            place.orders.push((place.time, place.plan.topology.l1(unit), Order::Unit(order)));
+            let starts = self.starts.get_mut(usize::from(module));
+            let time = starts.map_or(place.time, |port| port.pass(1, place.time).start);
+            place.orders.push((time, place.plan.topology.l1(unit), Order::Unit(order)));
         }
     }
 
@@ -163,6 +169,13 @@ impl Dispatcher {
         }
         None
     }
+}
+
+/// For each module, the port that its work-groups pass on their way to units, where there is such a limit.
+fn starts(plan: &Plan<'_>) -> Vec<Port> {
+    let rate = |count: u32| Rate { bytes: u64::from(count), ticks: plan.clocks.core.cycles(1000) };
+    let limit = plan.config.core.work_groups_per_1000_cycles.map(|count| Port::new(rate(count), 0));
+    limit.map_or(Vec::new(), |port| vec![port; usize::from(plan.topology.modules())])
 }
 
 /// The orders that an event causes, and when units get them.

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use chorus_kernel::partition::groups_of;
+use chorus_system::WorkGroupOrder;
 
 use crate::clock::Ticks;
 use crate::command_processor::Orders;
@@ -31,8 +32,10 @@ pub(super) enum Phase {
 pub(super) struct Block {
     /// The first work-group that has not been started.
     pub(super) next_group: u32,
-    /// The first work-group of the next module.
+    /// The end of the module's work-groups.
     pub(super) end_group: u32,
+    /// The distance from one work-group of the module to its next one.
+    pub(super) group_step: u32,
     /// The first CPU thread that has not been started.
     pub(super) next_thread: u32,
     /// The first CPU thread of the next module.
@@ -47,13 +50,13 @@ impl Block {
         if self.next_thread < self.end_thread {
             self.next_thread += 1;
         } else {
-            self.next_group += 1;
+            self.next_group += self.group_step;
         }
     }
 
     /// Work-groups and CPU threads that have not started.
     pub(super) fn not_started(&self) -> u32 {
-        self.end_group - self.next_group + self.end_thread - self.next_thread
+        self.end_group.saturating_sub(self.next_group).div_ceil(self.group_step) + self.end_thread - self.next_thread
     }
 }
 
@@ -83,13 +86,16 @@ pub(super) struct Launch {
 
 impl Launch {
     /// A launch that no cache has been told of. Work-groups start at `starts` at the earliest.
-    pub(super) fn new(job: Job, modules: Range<u16>, starts: Ticks) -> Launch {
+    pub(super) fn new(job: Job, modules: Range<u16>, order: WorkGroupOrder, starts: Ticks) -> Launch {
         let shares = modules.len() as u32;
         let blocks = (0..shares).map(|share| {
-            let Range { start, end } = groups_of(share, job.kernel.work_groups, shares);
+            let (Range { start, end }, group_step) = match order {
+                WorkGroupOrder::Blocks => (groups_of(share, job.kernel.work_groups, shares), 1),
+                WorkGroupOrder::InTurn => (share..job.kernel.work_groups.max(share), shares),
+            };
             let threads = groups_of(share, job.kernel.cpu_threads(), shares);
             let (next_thread, end_thread) = (threads.start, threads.end);
-            Block { next_group: start, end_group: end, next_thread, end_thread, next_unit: 0 }
+            Block { next_group: start, end_group: end, group_step, next_thread, end_thread, next_unit: 0 }
         });
         Launch {
             blocks: blocks.collect(),

@@ -5,6 +5,16 @@ use chorus_protocol::message::Message;
 
 use crate::clock::Ticks;
 
+/// What the driver knows of the access that causes messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cause {
+    /// The parts of an atomic, where they are counted.
+    pub(super) parts: u8,
+    /// The sectors of the line that are fetched, one bit each, where caches fetch by sectors. None where the whole line
+    /// is.
+    pub(super) sectors: u8,
+}
+
 /// The route and length of a message in transit. Moving a message needs nothing else.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
@@ -21,6 +31,8 @@ pub(super) struct Packet {
     pub(super) origin: u8,
     /// Whether its source learns of its consumption.
     pub(super) is_credited: bool,
+    /// The access that caused it.
+    pub(super) cause: Cause,
 }
 
 /// A place for a message. A packet and the header of its message lie in one line of the host's caches or in two.

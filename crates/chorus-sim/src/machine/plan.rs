@@ -1,12 +1,13 @@
 //! The plan of a machine: everything about it that does not change while it runs.
 
+use chorus_kernel::WaveMachine;
 use chorus_protocol::address::{AgentId, Role, Topology};
 use chorus_protocol::message::{Channel, Message, MessageSpec, Size};
 use chorus_protocol::registry::{Counters, Delivery, Protocol, Values};
 use chorus_system::SystemConfig;
 
 use super::paths::Paths;
-use crate::clock::{ClockDomains, Ticks};
+use crate::clock::{Clock, ClockDomains, Ticks};
 use crate::network::Network;
 
 /// A time that never comes.
@@ -70,6 +71,8 @@ impl Latencies {
 pub(super) struct Plan<'a> {
     pub(super) config: &'a SystemConfig,
     pub(super) clocks: ClockDomains,
+    /// The facts that wavefronts know of the machine.
+    pub(super) waves: WaveMachine,
     pub(super) topology: Topology,
     pub(super) specs: &'static [MessageSpec],
     pub(super) latencies: Latencies,
@@ -80,6 +83,10 @@ pub(super) struct Plan<'a> {
     pub(super) delivery: Delivery,
     pub(super) values: Values,
     pub(super) counters: Counters,
+    /// Whether caches take longer for an atomic the more parts it has.
+    pub(super) counts_parts: bool,
+    /// Bytes of a sector, where caches fetch lines by sectors.
+    pub(super) sector_bytes: Option<u32>,
     /// Virtual networks of the protocol.
     pub(super) networks: usize,
     pub(super) places: Vec<Place>,
@@ -122,6 +129,7 @@ impl<'a> Plan<'a> {
         Plan {
             config,
             clocks,
+            waves: WaveMachine::of(config),
             topology,
             specs: protocol.messages(),
             latencies,
@@ -130,6 +138,8 @@ impl<'a> Plan<'a> {
             delivery: protocol.delivery(),
             values: protocol.values(),
             counters: protocol.counters(),
+            sector_bytes: config.l1.sector_bytes,
+            counts_parts: config.l1.atomic_percent.is_some() || config.l2.atomic_percent.is_some(),
             networks: usize::from(protocol.virtual_networks()),
             places: (0..topology.agents()).map(|agent| place(topology, AgentId(agent))).collect(),
             has_credits: network.is_none() && topology.tus == 0,
@@ -155,10 +165,38 @@ impl<'a> Plan<'a> {
         &self.specs[usize::from(message.kind.0)]
     }
 
+    /// The sectors that memory moves if some of them are fetched.
+    pub(super) fn whole_fetches(&self, sectors: u8) -> u8 {
+        let each = self.config.dram.fetch_bytes.unwrap_or(1) / self.sector_bytes.unwrap_or(1).max(1);
+        match each {
+            0 | 1 => sectors,
+            each => (0..8 / each).fold(0, |whole, number| {
+                let part = ((1u16 << each) - 1) as u8;
+                let is_touched = sectors >> (number * each) & part != 0;
+                whole | if is_touched { part << (number * each) } else { 0 }
+            }),
+        }
+    }
+
+    /// The bytes of sectors, or of a whole line where there are none.
+    pub(super) fn bytes_of(&self, sectors: u8) -> u32 {
+        match self.sector_bytes {
+            Some(bytes) if sectors != 0 => sectors.count_ones() * bytes,
+            _ => self.config.l1.line_bytes,
+        }
+    }
+
     /// Whether every GPU has a dispatcher of its own.
     pub(super) fn dispatches_by_gpu(&self) -> bool {
         self.topology.gpus > 1 && !self.is_in_step
     }
+}
+
+/// The time that the parts of an atomic take, at so many hundredths of a cycle each: whole cycles, rounded down, but not
+/// less than one part takes alone.
+pub(super) fn time_of_parts(parts: u8, percent: u32, clock: Clock) -> Ticks {
+    let cycles = (u64::from(parts) * u64::from(percent) / 100).max(u64::from(percent.div_ceil(100)));
+    clock.cycles(cycles)
 }
 
 /// Bytes of data that a message carries.

@@ -40,13 +40,13 @@ fn an_unknown_system_lists_the_known_ones_and_suggests_the_nearest() {
         error.to_string(),
         "unknown system `tcc`; did you mean `tc`? known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, \
          `rec-64gpu`, `rec-nvidia`, `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, \
-         `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml"
+         `cpelide-mono`, `spandex`, `spandex-hier`, `h200`; or the path of a file that ends in .toml"
     );
     let error = resolve("fermi", Scale::Quick, &[]).expect_err("must be refused");
     assert_eq!(
         error.to_string(),
         "unknown system `fermi`; known: `tc`, `hmg`, `rec`, `rec-8gpu`, `rec-16gpu`, `rec-64gpu`, \
-         `rec-nvidia`, `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`, `spandex`, `spandex-hier`; or the path of a file that ends in .toml"
+         `rec-nvidia`, `cpelide`, `cpelide-2`, `cpelide-6`, `cpelide-7`, `cpelide-8`, `cpelide-16`, `cpelide-mono`, `spandex`, `spandex-hier`, `h200`; or the path of a file that ends in .toml"
     );
 }
 
@@ -98,7 +98,7 @@ fn an_unknown_key_in_a_table_is_placed_and_corrected() {
         "size_bytes = 32768",
         "sise_bytes = 32768",
         "my.toml:LINE:1: unknown key `l1.sise_bytes`; did you mean `size_bytes`? accepted in [l1]: \
-         `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`",
+         `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`, `atomic_percent`, `sector_bytes`",
     );
 }
 
@@ -108,7 +108,7 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
         "[clocks]",
         "[cloks]",
         "my.toml:LINE:2: unknown key `cloks`; did you mean `clocks`? accepted: `name`, `title`, \
-         `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, `directory`, `network`, \
+         `source`, `hierarchy`, `clocks`, `core`, `instructions`, `fences`, `cpu`, `l1`, `l2`, `directory`, `network`, \
          `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, \
          `access_energy`, `watchdog`, `scale`, `base`",
     );
@@ -131,7 +131,7 @@ fn an_unknown_key_in_a_scale_is_placed_even_when_another_scale_is_asked_for() {
         "bank = 4 ",
         "my.toml:LINE:1: unknown key `scale.quick.l2.bank`; did you mean `banks`? accepted in \
          [scale.quick.l2]: `banks`, `interleave_lines`, `bank_bytes`, `ways`, `mshrs`, `replacement`, \
-         `tag_latency_cycles`, `data_latency_cycles`",
+         `tag_latency_cycles`, `data_latency_cycles`, `atomic_percent`",
     );
 }
 
@@ -267,12 +267,12 @@ fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
     check_set(
         "l1.wayz=4",
         "--set l1.wayz=4: unknown key `l1.wayz`; did you mean `l1.ways`? accepted in [l1]: `size_bytes`, \
-         `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`",
+         `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`, `atomic_percent`, `sector_bytes`",
     );
     check_set(
         "flit_bytes=64",
         "--set flit_bytes=64: unknown key `flit_bytes`; did you mean `network.flit_bytes`? accepted: \
-         `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `cpu`, `l1`, `l2`, `directory`, \
+         `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `instructions`, `fences`, `cpu`, `l1`, `l2`, `directory`, \
          `network`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, \
          `energy`, `access_energy`, `watchdog`",
     );
@@ -559,7 +559,7 @@ fn a_base_that_is_no_system_is_placed_and_corrected() {
     assert_eq!(
         lines("name = \"mine\"\nbase = \"recc\"\n"),
         "my.toml:2:8: key `base` is `recc`, which is no system; did you mean `rec`? accepted: `tc`, \
-         `hmg`, `rec`, `cpelide`, `spandex`"
+         `hmg`, `rec`, `cpelide`, `spandex`, `h200`"
     );
     assert_eq!(
         lines("base = 3\n"),
@@ -572,7 +572,7 @@ fn a_system_is_not_its_own_base() {
     assert_eq!(
         lines("name = \"hmg\"\nbase = \"hmg\"\n"),
         "my.toml:2:8: key `base` is `hmg`, which is the name of this system itself; \
-         accepted: `tc`, `rec`, `cpelide`, `spandex`"
+         accepted: `tc`, `rec`, `cpelide`, `spandex`, `h200`"
     );
 }
 
@@ -580,7 +580,7 @@ fn a_system_is_not_its_own_base() {
 fn a_base_describes_all_of_its_machine() {
     assert_eq!(
         lines("base = \"rec-8gpu\"\n"),
-        "my.toml:1:8: key `base` is `rec-8gpu`, which has the base `rec` itself; accepted: `tc`, `hmg`, `rec`, `cpelide`, `spandex`"
+        "my.toml:1:8: key `base` is `rec-8gpu`, which has the base `rec` itself; accepted: `tc`, `hmg`, `rec`, `cpelide`, `spandex`, `h200`"
     );
 }
 

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use chorus_kernel::{Operation, WaveId, WaveSource, WaveState};
+use chorus_protocol::access::{Order, Scope};
 
 use super::kernel_file::KernelFile;
 use super::sass::{Sass, WarpText};
@@ -52,8 +53,11 @@ impl RecordedWave {
                 Operation::Alu(count) => self.text.plain(Sass::Add, count),
                 Operation::Look => self.text.plain(Sass::Add, 1),
                 Operation::Lds(count) => self.text.local_data(count),
+                Operation::Chain { slots, .. } => self.text.plain(Sass::Add, slots),
+                Operation::Banks(_) => self.text.local_data(1),
                 Operation::Barrier => self.text.plain(Sass::Barrier, 1),
                 Operation::Fence { order, scope } => self.text.fence(order, scope),
+                Operation::BarrierFence => self.text.fence(Order::AcqRel, Scope::WorkGroup),
                 Operation::Memory(slot) => {
                     let register = self.text.memory(state.memory_op(slot));
                     self.loads.extend(register.map(|register| (slot, register)));

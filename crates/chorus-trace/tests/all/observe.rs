@@ -77,8 +77,11 @@ impl WaveSource for Watched {
                 (Operation::Alu(count), _) => notes.push(Seen::Alu(count)),
                 (Operation::Look, _) => notes.push(Seen::Alu(1)),
                 (Operation::Lds(count), _) => notes.push(Seen::Lds(count)),
+                (Operation::Chain { slots, .. }, _) => notes.push(Seen::Alu(slots)),
+                (Operation::Banks(_), _) => notes.push(Seen::Lds(1)),
                 (Operation::Barrier, _) => notes.push(Seen::Barrier),
                 (Operation::Fence { order, scope }, _) => notes.push(Seen::Fence(order, scope)),
+                (Operation::BarrierFence, _) => notes.push(Seen::Fence(Order::AcqRel, Scope::WorkGroup)),
                 (Operation::Memory(slot), _) => {
                     let op = state.memory_op(slot);
                     let words = op.touched().collect();

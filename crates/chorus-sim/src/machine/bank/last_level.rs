@@ -163,14 +163,15 @@ impl<const W: usize> Bank<W> {
     /// Gives the memory channel what waits for it at the slice, as far as it has room.
     pub(super) fn feed_channel(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         let (Some(last_level), arrives) = (&mut self.last_level, self.now) else { return };
+        let bytes = W as u32 * 4;
         while self.channel.room() > 0 {
             let Some(next) = last_level.slice.next_for_memory(self.channel.is_empty()) else { break };
             let request = match next {
                 ForMemory::Fetch(id) => {
                     let line = env.plan.topology.line_in_bank(ctx.packets.message(id).line);
-                    DramRequest { arrives, id, line, write: false }
+                    DramRequest { arrives, id, line, write: false, bytes }
                 }
-                ForMemory::Victim(line) => DramRequest { arrives, id: WRITE, line, write: true },
+                ForMemory::Victim(line) => DramRequest { arrives, id: WRITE, line, write: true, bytes },
             };
             ctx.stats.add(if request.write { Counter::DramWrites } else { Counter::DramReads }, 1);
             self.channel.push(request);

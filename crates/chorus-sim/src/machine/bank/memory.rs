@@ -1,5 +1,6 @@
 //! Traffic between a bank and its memory channel: requests that get there, and lines that have been read.
 
+use chorus_protocol::address::LineAddr;
 use chorus_protocol::message::{Message, memory};
 use chorus_protocol::registry::Values;
 
@@ -14,6 +15,9 @@ use crate::stats::Counter;
 
 /// The number of writes to memory, of which no message is kept.
 pub(super) const WRITE: u32 = u32::MAX;
+
+/// The number of reads of further sectors of a line that is there.
+const SILENT: u32 = u32::MAX;
 
 /// Requests to memory that one step of a bank can send: a write-back and a fetch.
 pub(super) const MEMORY_REQUESTS_PER_STEP: usize = 2;
@@ -60,11 +64,58 @@ impl<const W: usize> Bank<W> {
     fn post_to_channel(&mut self, message: &Message<W>, is_write: bool, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(if is_write { Counter::DramWrites } else { Counter::DramReads }, 1);
         let arrives = self.last_to_memory;
+        let bytes =
+            if env.plan.sector_bytes.is_some() { self.sector_bytes(message, is_write, ctx, env) } else { W as u32 * 4 };
         // The data of a write-back is in memory, so nothing of its message is needed from here on.
-        let id = if is_write { WRITE } else { ctx.packets.insert(Packet::default(), message) };
+        let id = if is_write {
+            WRITE
+        } else {
+            ctx.packets.insert(Packet { cause: ctx.cause, ..Packet::default() }, message)
+        };
         let line = env.plan.topology.line_in_bank(message.line);
-        self.channel.push(DramRequest { arrives, id, line, write: is_write });
+        self.channel.push(DramRequest { arrives, id, line, write: is_write, bytes });
         self.schedule_decision(arrives, env);
+    }
+
+    /// The bytes that a request to memory moves where caches fetch lines by sectors.
+    #[inline(never)]
+    fn sector_bytes(&mut self, message: &Message<W>, is_write: bool, ctx: &mut Context<W>, env: &Env<'_>) -> u32 {
+        let Some(sectors) = &mut self.sectors else { return W as u32 * 4 };
+        if is_write {
+            let bytes = env.plan.bytes_of(sectors.of(message.mask));
+            ctx.stats.add(Counter::DramWriteBytes, u64::from(bytes));
+            return bytes;
+        }
+        self.fetches_line = true;
+        let bytes = env.plan.bytes_of(env.plan.whole_fetches(ctx.cause.sectors));
+        ctx.stats.add(Counter::DramReadBytes, u64::from(bytes));
+        bytes
+    }
+
+    /// Notes the sectors that a message asks for. Those that the bank lacks of a line that it has are read from memory,
+    /// if that is beside the bank.
+    #[inline(never)]
+    pub(super) fn note_sectors(&mut self, line: LineAddr, ctx: &mut Context<W>, env: &Env<'_>) {
+        let fetches_line = std::mem::take(&mut self.fetches_line);
+        let (needed, topology) = (env.plan.whole_fetches(ctx.cause.sectors), &env.plan.topology);
+        let Some(sectors) = &mut self.sectors else { return };
+        if needed == 0 || topology.home_module(line) != self.module {
+            return;
+        }
+        let place = topology.line_in_bank(line);
+        if fetches_line {
+            sectors.missed(place, needed);
+            // Whoever asks next finds the line, or waits for all of it.
+            sectors.arrived(place);
+            return;
+        }
+        let missing = sectors.found(place, needed);
+        if missing != 0 && self.memory_room() > 0 {
+            let (arrives, bytes) = (self.last_to_memory.max(self.now), env.plan.bytes_of(missing));
+            ctx.stats.add(Counter::DramReadBytes, u64::from(bytes));
+            self.channel.push(DramRequest { arrives, id: SILENT, line: place, write: false, bytes });
+            self.schedule_decision(arrives, env);
+        }
     }
 
     /// Lets the memory channel decide its next request, at `time` at the earliest.
@@ -87,7 +138,7 @@ impl<const W: usize> Bank<W> {
             self.feed_channel(ctx, env);
             return;
         }
-        if !decision.write {
+        if !decision.write && decision.id != SILENT {
             self.fetch_at(decision.done + self.memory_leg, decision.id);
         }
         // The next request may be there, or still on its way.

@@ -28,6 +28,7 @@ use super::translation::{Client, Translation};
 use crate::clock::Ticks;
 use crate::dram::MemoryChannel;
 use crate::l3::Slice;
+use crate::sectors::Sectors;
 
 /// Origins of the messages of a bank: its module, its GPU, and other GPUs.
 const ORIGINS: usize = 3;
@@ -94,6 +95,10 @@ pub(super) struct Bank<const W: usize> {
     /// The latency between the bank and the memory controller.
     memory_leg: Ticks,
     last_level: Option<Box<LastLevel>>,
+    /// The sectors that the bank has fetched, where caches fetch lines by sectors.
+    sectors: Option<Box<Sectors>>,
+    /// Whether the last step has asked memory for a line.
+    fetches_line: bool,
     /// When the controller is woken.
     wake: Ticks,
     orders: VecDeque<(Ticks, BankOrder)>,
@@ -141,6 +146,11 @@ impl<const W: usize> Bank<W> {
             channel: MemoryChannel::new(&plan.config.dram, plan.clocks.dram, plan.config.l1.line_bytes),
             next_decision: NEVER,
             memory_leg: plan.network.as_ref().map_or(0, |network| network.memory_leg(agent.0)),
+            sectors: plan.sector_bytes.map(|bytes| {
+                let lines = plan.config.l2.bank_bytes / plan.config.l1.line_bytes;
+                Box::new(Sectors::new(lines, bytes))
+            }),
+            fetches_line: false,
             last_level: slice.map(|slice| Box::new(LastLevel::new(slice))),
             wake: NEVER,
             orders: VecDeque::new(),

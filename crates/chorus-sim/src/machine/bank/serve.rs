@@ -7,10 +7,11 @@ use chorus_protocol::registry::Delivery;
 
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled};
-use super::super::plan::{NEVER, payload_bytes};
+use super::super::plan::{NEVER, payload_bytes, time_of_parts};
 use super::super::translation::selectable;
 use super::memory::MEMORY_REQUESTS_PER_STEP;
 use super::{Bank, BankStall};
+use crate::clock::Ticks;
 use crate::stats::Counter;
 
 impl<const W: usize> Bank<W> {
@@ -154,7 +155,7 @@ impl<const W: usize> Bank<W> {
             if self.step(id, false, ctx, env)? {
                 self.from_memory.pop_front();
                 ctx.packets.remove(id);
-                self.served(ctx, env);
+                self.served(env.plan.clocks.l2.cycles(1), ctx, env);
                 return Ok(());
             }
         }
@@ -251,14 +252,27 @@ impl<const W: usize> Bank<W> {
     fn message_served(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(Counter::L2Lookups, 1);
         ctx.stats.add(Counter::L2LookupTicks, env.plan.latencies.l2_tag);
+        let busy = match ctx.packets.get(id).cause.parts {
+            0 => env.plan.clocks.l2.cycles(1),
+            parts => self.time_of_atomic(id, parts, ctx, env),
+        };
         ctx.consume(env.plan, id, self.now);
-        self.served(ctx, env);
+        self.served(busy, ctx, env);
+    }
+
+    /// The time that the bank takes for an atomic of so many parts, if it is the home of the line.
+    #[cold]
+    fn time_of_atomic(&self, id: u32, parts: u8, ctx: &Context<W>, env: &Env<'_>) -> Ticks {
+        let (l2, home) = (env.plan.clocks.l2, env.plan.topology.home_module(ctx.packets.message(id).line));
+        let percent = env.plan.config.l2.atomic_percent.filter(|_| home == self.module);
+        percent.map_or(l2.cycles(1), |percent| time_of_parts(parts, percent, l2))
     }
 
     /// Steps the bank with a message. Returns whether the message is consumed.
     #[inline(never)]
     fn step(&mut self, id: u32, lookup: bool, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.tell_time(env.plan, self.now);
+        ctx.cause = ctx.packets.get(id).cause;
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
         self.note_wake(ctx, env);
@@ -267,14 +281,18 @@ impl<const W: usize> Bank<W> {
             let lookup = lookup && !self.passes_on(ctx.packets.message(id), env);
             self.route(lookup, ctx, env)?;
         }
+        if self.sectors.is_some() && lookup && outcome == Outcome::Done {
+            self.note_sectors(ctx.packets.message(id).line, ctx, env);
+        }
         Ok(outcome == Outcome::Done)
     }
 
+    /// An input has been served, which takes the bank for `busy`.
     #[inline]
-    fn served(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
+    fn served(&mut self, busy: Ticks, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(if self.is_of_l2 { Counter::L2Inputs } else { Counter::L3Inputs }, 1);
         self.stall_for(BankStall::None, ctx);
-        self.free = self.now + env.plan.clocks.l2.cycles(1);
+        self.free = self.now + busy;
         if let Some(since) = self.stalled_since.take() {
             let counter = if self.is_of_l2 { Counter::L2StallTicks } else { Counter::L3StallTicks };
             ctx.stats.add(counter, self.now - since);

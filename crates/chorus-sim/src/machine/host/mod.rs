@@ -16,6 +16,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use chorus_kernel::{AnnotationChecker, Kernel};
 use chorus_protocol::address::AgentId;
 use chorus_protocol::registry::Commands;
+use chorus_system::WorkGroupOrder;
 
 use super::SimError;
 use super::agenda::Agenda;
@@ -183,7 +184,10 @@ impl<'a> Host<'a> {
         let starts = core.edge(now) + core.cycles(u64::from(self.plan.config.core.launch_latency_cycles));
         let checks = self.check_annotations && self.processor.believes_kernels();
         let declared = if checks { AnnotationChecker::of(&kernel, modules.len() as u32) } else { None };
-        let launch = Launch::new(Job { kernel, declared }, modules, starts);
+        // Command processors know which module accesses what only of contiguous blocks.
+        let has_blocks = self.processor.commands() != Commands::None;
+        let order = self.plan.config.core.work_group_order.filter(|_| !has_blocks).unwrap_or(WorkGroupOrder::Blocks);
+        let launch = Launch::new(Job { kernel, declared }, modules, order, starts);
         match self.launches.get_mut(stream) {
             Some(over) => *over = launch,
             None => self.launches.push(launch),

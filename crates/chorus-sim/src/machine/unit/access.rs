@@ -8,7 +8,8 @@ use chorus_protocol::line::ByteMask;
 use chorus_protocol::registry::Values;
 
 use super::super::context::{Context, Env, Handled, News};
-use super::super::plan::NEVER;
+use super::super::packets::Cause;
+use super::super::plan::{NEVER, time_of_parts};
 use super::{Unit, lanes, lineless_request};
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::compute_unit::Stalled;
@@ -44,8 +45,12 @@ impl<const W: usize> Unit<W> {
             if !self.describe_head(id, ctx, env) {
                 return Ok(());
             }
+            if self.sectors.is_some() {
+                self.drop_incomplete(id, ctx, env)?;
+            }
         }
         ctx.tell_time(env.plan, self.now);
+        ctx.cause = Cause { parts: self.accesses.get(id).parts, sectors: 0 };
         let accepted = self.controller.step(&Input::Core(&self.head), &mut ctx.outbox)? == Outcome::Done;
         self.head_is_current = !accepted;
         self.note_wake(ctx, env);
@@ -82,9 +87,14 @@ impl<const W: usize> Unit<W> {
             false if is_plain => ByteMask::of_words(words_of::<W>(op, access.lanes)),
             false => lanes::read::<W>(op, &access),
         };
+        let needed = self.sectors.as_ref().map_or(0, |sectors| sectors.of(mask));
+        if self.sectors.as_ref().is_some_and(|sectors| sectors.lacks(access.line, needed)) {
+            return false;
+        }
         let load = LoadRequest { line, mask, order: op.order, scope: op.scope };
         ctx.tell_time(env.plan, self.now);
         let Some(data) = self.controller.load_hit(&load, ctx.outbox.now) else { return false };
+        ctx.stats.add(Counter::L1LoadSectors, u64::from(needed.count_ones()));
         if access.whole_line {
             op.data[..W].copy_from_slice(&data.0);
         } else if !is_plain {
@@ -143,7 +153,13 @@ impl<const W: usize> Unit<W> {
     fn accepted(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         let access = *self.accesses.get(id);
         self.leave_queue(&access, ctx);
+        if access.parts > 0 {
+            self.take_parts(&access, env);
+        }
         let hit = !ctx.outbox.completions.is_empty();
+        if self.sectors.is_some() {
+            self.count_sectors(&access, hit, ctx);
+        }
         count_access(access.kind, hit, ctx);
         if env.plan.paths.is_some() && access.touches_line() {
             self.count_remote_access(self.head.line, access.line, access.kind == AccessKind::Load && !hit, ctx, env);
@@ -159,9 +175,16 @@ impl<const W: usize> Unit<W> {
         }
         if hit {
             let done = self.now + env.plan.latencies.of_l1(self.is_cpu);
+            // What a fence takes that has a price includes its way to the cache.
+            let is_fence = matches!(access.kind, AccessKind::Fence(..) | AccessKind::BarrierFence);
+            let is_priced = is_fence && env.plan.config.fences.is_some();
             let mut completions = std::mem::take(&mut ctx.outbox.completions);
             for completion in &completions {
                 if let Txn::Operation(id) = completion.txn {
+                    if is_priced {
+                        self.access_done(id, ctx, env);
+                        continue;
+                    }
                     self.record_values(id, completion, ctx, env);
                     self.answer_at(done, id);
                 }
@@ -192,6 +215,14 @@ impl<const W: usize> Unit<W> {
         let shared = ctx.sharing.as_mut().map_or(0, access);
         ctx.stats.add(Counter::InterGpuLoads, u64::from(load));
         ctx.stats.add(Counter::InterGpuLoadsShared, u64::from(shared));
+    }
+
+    /// An atomic that has been accepted takes its bank for as long as its parts take.
+    #[cold]
+    fn take_parts(&mut self, access: &LineAccess, env: &Env<'_>) {
+        let bank = self.bank_of(access.line);
+        let Some(percent) = env.plan.config.l1.atomic_percent else { return };
+        self.bank_free[bank] = self.now + time_of_parts(access.parts, percent, self.clock);
     }
 
     /// Removes an access that has been accepted: the head of the queue, or an access of the store buffer before it.
@@ -247,6 +278,7 @@ impl<const W: usize> Unit<W> {
         let access = *self.accesses.get(id);
         let fence = match access.kind {
             AccessKind::Fence(order, scope) => Some((order, scope)),
+            AccessKind::BarrierFence => Some((Order::AcqRel, Scope::WorkGroup)),
             // The stores of a wavefront reach the others when its kernel ends. Until then they only leave in order.
             AccessKind::End => Some((Order::Release, Scope::WorkGroup)),
             AccessKind::Load
@@ -334,7 +366,7 @@ fn count_access<const W: usize>(kind: AccessKind, hit: bool, ctx: &mut Context<W
         }
         AccessKind::Store | AccessKind::Drain => ctx.stats.add(Counter::L1Stores, 1),
         AccessKind::Atomic => ctx.stats.add(Counter::L1Atomics, 1),
-        AccessKind::Fence(..) | AccessKind::End | AccessKind::Follow { .. } => return,
+        AccessKind::Fence(..) | AccessKind::BarrierFence | AccessKind::End | AccessKind::Follow { .. } => return,
     }
     ctx.stats.add(Counter::L1Accesses, 1);
 }

@@ -16,7 +16,10 @@ impl<const W: usize> Unit<W> {
     #[inline]
     pub(super) fn record_values(&mut self, id: u32, completion: &Completion<W>, ctx: &mut Context<W>, env: &Env<'_>) {
         let access = self.accesses.get(id);
-        let &LineAccess { kind, wave, slot, lanes, whole_line, .. } = access;
+        let &LineAccess { kind, wave, slot, lanes, whole_line, line, .. } = access;
+        if let Some(sectors) = &mut self.sectors {
+            sectors.arrived(line);
+        }
         if !matches!(kind, AccessKind::Load | AccessKind::Atomic) {
             return;
         }
@@ -77,15 +80,15 @@ impl<const W: usize> Unit<W> {
 
     /// The values of an access reach its wavefront.
     #[inline]
-    pub(super) fn answer_next(&mut self, ctx: &mut Context<W>) {
+    pub(super) fn answer_next(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         let Some((_, id)) = self.answered.pop_front() else { return };
         self.next_answer = self.answered.front().map_or(NEVER, |&(time, _)| time);
-        self.access_done(id, ctx);
+        self.access_done(id, ctx, env);
     }
 
     /// The end of an access, as its wavefront sees it.
     #[inline]
-    pub(super) fn access_done(&mut self, id: u32, ctx: &mut Context<W>) {
+    pub(super) fn access_done(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         let access = *self.accesses.get(id);
         if access.answers > 1 {
             self.accesses.get_mut(id).answers -= 1;
@@ -102,13 +105,18 @@ impl<const W: usize> Unit<W> {
                 self.values_returned(wave, access.slot, ctx);
             }
             AccessKind::Store | AccessKind::Drain => {}
-            AccessKind::Follow { fence } => self.access_done(fence, ctx),
-            AccessKind::Fence(..) => {
-                ctx.stats.add(Counter::FenceWaitTicks, self.now - access.issued);
-                self.wave(wave).task.state().borrow_mut().pass();
-                self.advance_wave(wave, ctx);
+            AccessKind::Follow { fence } => self.access_done(fence, ctx, env),
+            AccessKind::Fence(..) | AccessKind::BarrierFence => {
+                let end = self.wave(wave).fence_end.max(self.now);
+                ctx.stats.add(Counter::FenceWaitTicks, end - access.issued);
+                if end > self.now {
+                    self.wave(wave).at_fence = true;
+                    self.delay(wave, end);
+                } else {
+                    self.pass_fence(wave, ctx);
+                }
             }
-            AccessKind::End => self.retire_wave(wave, ctx),
+            AccessKind::End => self.retire_wave(wave, ctx, env),
         }
     }
 

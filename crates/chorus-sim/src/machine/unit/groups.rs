@@ -26,8 +26,7 @@ impl<const W: usize> Unit<W> {
         let (waves_per_group, work_groups) = (kernel.waves_per_group, kernel.work_groups);
         for wave in 0..kernel.waves_per_group {
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
-            let order = env.plan.config.core.atomic_order;
-            let task = WaveTask::start(kernel, id, lds.clone(), order, &mut self.spare_states);
+            let task = WaveTask::start(kernel, id, lds.clone(), &env.plan.waves, &mut self.spare_states);
             self.start_wave(WaveSlot::new(task, id, Arc::clone(job), false, stream, group), ctx);
         }
     }
@@ -42,8 +41,7 @@ impl<const W: usize> Unit<W> {
         env: &Env<'_>,
     ) {
         let group = self.groups.insert(Group { running: 1, at_barrier: 0 });
-        let order = env.plan.config.core.atomic_order;
-        let (task, id) = WaveTask::start_cpu(&job.kernel, thread, order, &mut self.spare_states);
+        let (task, id) = WaveTask::start_cpu(&job.kernel, thread, &env.plan.waves, &mut self.spare_states);
         self.start_wave(WaveSlot::new(task, id, Arc::clone(job), true, stream, group), ctx);
     }
 
@@ -56,7 +54,7 @@ impl<const W: usize> Unit<W> {
     }
 
     /// A wavefront has passed its final release.
-    pub(super) fn retire_wave(&mut self, wave: usize, ctx: &mut Context<W>) {
+    pub(super) fn retire_wave(&mut self, wave: usize, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.progress = ctx.progress.max(self.now);
         ctx.stats.add(Counter::WaveFronts, 1);
         let Some(retired) = self.waves[wave].take() else { return };
@@ -64,7 +62,7 @@ impl<const W: usize> Unit<W> {
         let group = self.groups.get_mut(retired.group);
         group.running -= 1;
         if group.running > 0 {
-            self.release_barrier(retired.group, ctx);
+            self.release_barrier(retired.group, ctx, env);
             return;
         }
         self.groups.remove(retired.group);

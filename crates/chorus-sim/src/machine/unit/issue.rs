@@ -45,9 +45,10 @@ impl<const W: usize> Unit<W> {
             Some(Operation::Fence { order, scope }) => {
                 Ok(self.issue_fence(wave, AccessKind::Fence(order, scope), ctx, env))
             }
+            Some(Operation::BarrierFence) => Ok(self.issue_fence(wave, AccessKind::BarrierFence, ctx, env)),
             None => Ok(self.issue_fence(wave, AccessKind::End, ctx, env)),
             Some(Operation::Barrier) => {
-                self.issue_barrier(wave, ctx);
+                self.issue_barrier(wave, ctx, env);
                 Ok(true)
             }
             Some(Operation::Lds(count)) => {
@@ -58,6 +59,8 @@ impl<const W: usize> Unit<W> {
                 self.issue_look(wave, ctx, env);
                 Ok(true)
             }
+            Some(Operation::Chain { slots, cycles }) => Ok(self.issue_chain(wave, slots, cycles, ctx)),
+            Some(Operation::Banks(cycles)) => Ok(self.issue_banks(wave, cycles, ctx)),
             // Arithmetic is taken out of the queue when it comes to its front.
             Some(Operation::Alu(_)) => Ok(true),
         }
@@ -96,6 +99,10 @@ impl<const W: usize> Unit<W> {
         let (count, first) = self.accesses.coalesce::<W>(op, access);
         (running.last_operation, running.last_line) = (name, first);
         running.loads_in_flight += u32::from(returns && count > 0);
+        if !returns {
+            running.since.stores += count;
+            running.since.last_store = self.now;
+        }
         op.accesses = count as u8;
         state.pop();
         if count == 0 {
@@ -119,8 +126,11 @@ impl<const W: usize> Unit<W> {
             self.waiting_for_queue |= 1 << wave;
             return false;
         }
+        if let (AccessKind::Fence(order, scope), Some(fences)) = (kind, &env.plan.config.fences) {
+            self.begin_fence(wave, order, scope, fences);
+        }
         let running = self.wave(wave);
-        if matches!(kind, AccessKind::Fence(..)) {
+        if kind != AccessKind::End {
             running.task.state().borrow_mut().pop();
             running.last_operation = "fence";
             ctx.stats.add(Counter::Fences, 1);
@@ -133,7 +143,7 @@ impl<const W: usize> Unit<W> {
         true
     }
 
-    fn issue_barrier(&mut self, wave: usize, ctx: &mut Context<W>) {
+    fn issue_barrier(&mut self, wave: usize, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(Counter::Barriers, 1);
         self.slots.block(wave);
         let running = self.wave(wave);
@@ -142,7 +152,10 @@ impl<const W: usize> Unit<W> {
         running.last_operation = "barrier";
         let group = running.group;
         self.groups.get_mut(group).at_barrier += 1;
-        self.release_barrier(group, ctx);
+        if let Some(cycles) = env.plan.config.core.barrier_wave_cycles {
+            self.barriers_free = self.barriers_free.max(self.now) + self.clock.cycles(u64::from(cycles));
+        }
+        self.release_barrier(group, ctx, env);
     }
 
     /// Tells a wavefront when and where it is.
@@ -169,36 +182,41 @@ impl<const W: usize> Unit<W> {
         self.wave(wave).task.state().borrow_mut().pop();
         ctx.stats.add(Counter::LdsAccesses, u64::from(count));
         let latency = self.clock.cycles(u64::from(count * env.plan.config.core.lds_latency_cycles));
-        let done = self.now + latency;
-        self.local_data.put((done, wave as u16));
-        self.next_local_data = self.next_local_data.min(done);
-    }
-
-    /// The accesses of local data shares that end now let their wavefronts go on.
-    pub(super) fn local_data_done(&mut self, ctx: &mut Context<W>) {
-        while let Some((_, wave)) = self.local_data.take(self.now + 1) {
-            self.advance_wave(usize::from(wave), ctx);
-        }
-        self.next_local_data = self.local_data.front_time();
+        self.delay(wave, self.now + latency);
     }
 
     /// Lets a work-group go on if all of it has arrived at its barrier.
-    pub(super) fn release_barrier(&mut self, group: u32, ctx: &mut Context<W>) {
+    pub(super) fn release_barrier(&mut self, group: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         let state = self.groups.get_mut(group);
         if state.at_barrier == 0 || state.at_barrier < state.running {
             return;
         }
         state.at_barrier = 0;
+        let until = env
+            .plan
+            .config
+            .core
+            .barrier_cycles
+            .map(|cycles| self.barriers_free.max(self.now) + self.clock.cycles(u64::from(cycles)));
         for wave in 0..self.waves.len() {
             if let Some(running) = self.waves[wave].as_mut()
                 && running.group == group
                 && running.at_barrier
             {
-                running.at_barrier = false;
-                running.task.state().borrow_mut().pass();
-                self.advance_wave(wave, ctx);
+                match until {
+                    Some(time) => self.delay(wave, time),
+                    None => self.pass_barrier(wave, ctx),
+                }
             }
         }
+    }
+
+    /// A wavefront passes the barrier that it waits at.
+    pub(super) fn pass_barrier(&mut self, wave: usize, ctx: &mut Context<W>) {
+        let running = self.wave(wave);
+        running.at_barrier = false;
+        running.task.state().borrow_mut().pass();
+        self.advance_wave(wave, ctx);
     }
 
     /// A wavefront that waited can go on.
@@ -219,7 +237,7 @@ impl<const W: usize> Unit<W> {
     /// Makes a wavefront ready to issue `alu` arithmetic instructions and its next operation. If none is queued, its
     /// future runs.
     #[inline]
-    fn go_on(&mut self, wave: usize, alu: Option<u32>) {
+    pub(super) fn go_on(&mut self, wave: usize, alu: Option<u32>) {
         match alu.or_else(|| run_future(self.wave(wave))) {
             Some(alu) => self.slots.make_ready(wave, alu),
             None => self.slots.block(wave),

@@ -1,16 +1,19 @@
 //! A compute unit or a CPU core with its private cache: one component, which runs alone for a window.
 //!
 //! Everything between an instruction and the network is here. [`issue`] issues instructions, [`access`] hands line
-//! accesses to the private cache, [`complete`] brings values back to wavefronts, and [`store_buffering`] holds stores
-//! before the cache. [`lanes`] is for instructions that touch more or less than a word per lane, [`receive`] takes
-//! messages and orders of the host, and [`groups`] starts and ends wavefronts.
+//! accesses to the private cache, [`complete`] brings values back to wavefronts, [`delays`] lets wavefronts go on at
+//! known times, and [`store_buffering`] holds stores before the cache. [`lanes`] is for instructions that touch more or
+//! less than a word per lane, [`receive`] takes messages and orders of the host, and [`groups`] starts and ends
+//! wavefronts.
 
 mod access;
 mod complete;
+mod delays;
 mod groups;
 mod issue;
 mod lanes;
 mod receive;
+mod sectors;
 mod store_buffering;
 
 use std::collections::VecDeque;
@@ -32,7 +35,8 @@ use super::translation::{Client, Translation};
 use crate::clock::{Clock, Ticks};
 use crate::coalescer::AccessQueue;
 use crate::compute_unit::{Group, Job, Stalled, WaveSlot};
-use crate::issue::IssueSlots;
+use crate::issue::{IssueSlots, WAVES_MAX};
+use crate::sectors::Sectors;
 use crate::slab::Slab;
 use crate::store_buffer::StoreBuffer;
 
@@ -110,15 +114,25 @@ pub(super) struct Unit<const W: usize> {
     next_answer: Ticks,
     /// Accesses that the store buffer has answered.
     answered_by_buffer: VecDeque<(Ticks, u32)>,
-    /// Accesses of local data shares: when they end, and of which wavefront.
-    local_data: ByTime<(Ticks, u16)>,
-    next_local_data: Ticks,
+    /// Wavefronts that wait for something of known length, and until when.
+    delayed: ByTime<(Ticks, u16)>,
+    next_delayed: Ticks,
+    /// Wavefronts that issue arithmetic whose instructions wait for each other, one bit each.
+    chains: u64,
+    /// When the results of this arithmetic are there.
+    chain_ends: [Ticks; WAVES_MAX],
+    /// When all arrivals at barriers have been taken.
+    barriers_free: Ticks,
+    /// When the banks of the local data share are free.
+    banks_free: Ticks,
     /// The time of the next event that few programs or machines have often.
     next_rare: Ticks,
     /// When the private cache is woken.
     wake: Ticks,
     orders: VecDeque<(Ticks, UnitOrder)>,
     next_order: Ticks,
+    /// The sectors that the private cache has fetched, where it fetches lines by sectors.
+    sectors: Option<Box<Sectors>>,
     /// Whether it has a store buffer or a translation unit, which have events of their own.
     has_more: bool,
 }
@@ -158,8 +172,8 @@ impl<const W: usize> Unit<W> {
             waves: (0..config.core.wavefronts).map(|_| None).collect(),
             spare_states: SpareStates::default(),
             groups: Slab::default(),
-            slots: IssueSlots::new(config.core.scheduler, clock),
-            accesses: AccessQueue::new(config.core.combines_atomic_lanes()),
+            slots: IssueSlots::new(config.core.scheduler, if is_cpu { clock } else { plan.clocks.issue }),
+            accesses: AccessQueue::new(config.core.combines_atomic_lanes(), plan.counts_parts),
             bank_free: vec![0; config.l1.banks as usize],
             stalled: None,
             waiting_for_queue: 0,
@@ -169,8 +183,16 @@ impl<const W: usize> Unit<W> {
             answered: VecDeque::new(),
             next_answer: NEVER,
             answered_by_buffer: VecDeque::new(),
-            local_data: ByTime::default(),
-            next_local_data: NEVER,
+            sectors: plan.sector_bytes.map(|bytes| {
+                let lines = config.l1.size_bytes / config.l1.line_bytes;
+                Box::new(Sectors::new(lines, bytes))
+            }),
+            delayed: ByTime::default(),
+            next_delayed: NEVER,
+            chains: 0,
+            chain_ends: [0; WAVES_MAX],
+            barriers_free: 0,
+            banks_free: 0,
             next_rare: NEVER,
             wake: NEVER,
             orders: VecDeque::new(),
@@ -201,7 +223,7 @@ impl<const W: usize> Unit<W> {
             if self.next_arrival == time {
                 self.arrive(ctx, env)?;
             } else if self.next_answer == time {
-                self.answer_next(ctx);
+                self.answer_next(ctx, env);
             } else if self.next_access == time {
                 self.serve_accesses(ctx, env)?;
             } else if self.next_issue == time {
@@ -215,7 +237,7 @@ impl<const W: usize> Unit<W> {
                 self.find_next_rare(ctx);
                 continue;
             } else {
-                self.local_data_done(ctx);
+                self.end_delays(ctx);
             }
             if self.has_more {
                 self.find_next_rare(ctx);
@@ -231,7 +253,7 @@ impl<const W: usize> Unit<W> {
             .min(self.next_access)
             .min(self.next_issue)
             .min(self.next_rare)
-            .min(self.next_local_data)
+            .min(self.next_delayed)
     }
 
     /// The agent whose port the messages of the unit leave by.

@@ -7,6 +7,7 @@ use chorus_protocol::registry::Delivery;
 
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled, News};
+use super::super::packets::Cause;
 use super::super::plan::{NEVER, payload_bytes};
 use super::super::translation::{Client, selectable};
 use super::{Unit, UnitOrder, lineless_request};
@@ -50,7 +51,7 @@ impl<const W: usize> Unit<W> {
         }
         if self.answered_by_buffer.front().is_some_and(|&(time, _)| time <= now) {
             if let Some((_, id)) = self.answered_by_buffer.pop_front() {
-                self.access_done(id, ctx);
+                self.access_done(id, ctx, env);
             }
             return Ok(());
         }
@@ -153,6 +154,7 @@ impl<const W: usize> Unit<W> {
     #[inline(always)]
     fn step_cache(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.tell_time(env.plan, self.now);
+        ctx.cause = Cause::default();
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
         self.note_wake(ctx, env);
@@ -176,7 +178,7 @@ impl<const W: usize> Unit<W> {
             match completion.txn {
                 Txn::Operation(id) => {
                     self.record_values(id, completion, ctx, env);
-                    self.access_done(id, ctx);
+                    self.access_done(id, ctx, env);
                 }
                 Txn::Boundary(stream) => {
                     ctx.progress = ctx.progress.max(self.now);
