@@ -15,7 +15,7 @@ pub struct Job {
     pub declared: Option<AnnotationChecker>,
 }
 
-/// What a wavefront has done that its next fence may have to wait for.
+/// Stores and acquires of a wavefront that its next fence may have to wait for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Since {
     /// Line accesses of stores since the last fence.

@@ -6,7 +6,7 @@
 
 use chorus_protocol::line::ByteMask;
 
-/// What is noted of a line.
+/// Notes on one line.
 #[derive(Clone, Copy, Debug)]
 struct Note {
     line: u64,

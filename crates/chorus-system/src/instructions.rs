@@ -12,7 +12,7 @@ pub enum InstructionClass {
     Integer,
     /// Arithmetic and logic on integers of 64 bits, and products of that width.
     Wide,
-    /// Comparisons and selections.
+    /// Comparisons of two values, and selections of one of them.
     Compare,
     /// Arithmetic on floating-point numbers of up to 32 bits.
     Float,
@@ -26,7 +26,7 @@ pub enum InstructionClass {
     Division,
     /// Exchanges of values between lanes.
     Shuffle,
-    /// Votes of lanes.
+    /// Questions that all lanes of a wavefront answer together.
     Vote,
     /// Branches and ends of threads.
     Branch,
@@ -89,7 +89,7 @@ pub struct Instructions {
     pub local_atomic_cycles: u32,
 }
 
-/// What an instruction of a program costs.
+/// The cost of one instruction of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionCost {
     /// Core cycles until its result is there.
@@ -99,7 +99,7 @@ pub struct InstructionCost {
 }
 
 impl Instructions {
-    /// What an instruction of a class costs. An access has its slot and its latency from the unit that performs it.
+    /// The cost of an instruction of a class. An access has its slot and its latency from the unit that performs it.
     #[inline]
     pub fn cost(&self, class: InstructionClass) -> InstructionCost {
         let (cycles, percent) = match class {

@@ -5,7 +5,7 @@ use chorus_protocol::message::Message;
 
 use crate::clock::Ticks;
 
-/// What the driver knows of the access that causes messages.
+/// Facts about the access that causes messages. Controllers do not know them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cause {
     /// The parts of an atomic, where they are counted.

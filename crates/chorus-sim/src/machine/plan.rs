@@ -192,8 +192,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The time that the parts of an atomic take, at so many hundredths of a cycle each: whole cycles, rounded down, but not
-/// less than one part takes alone.
+/// The time that the parts of an atomic take, at so many hundredths of a cycle each: whole cycles, rounded down, but
+/// not less than one part takes alone.
 pub(super) fn time_of_parts(parts: u8, percent: u32, clock: Clock) -> Ticks {
     let cycles = (u64::from(parts) * u64::from(percent) / 100).max(u64::from(percent.div_ceil(100)));
     clock.cycles(cycles)

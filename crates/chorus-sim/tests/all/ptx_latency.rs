@@ -12,7 +12,7 @@ use crate::once::Once;
 
 /// A protocol, and what differs from the whole machine.
 type Under = (&'static str, &'static [&'static str]);
-/// The whole machine.
+/// The machine as it is.
 const WHOLE: Under = ("nhcc-wb", &[]);
 /// About one half of the machine, so that the protocol can be one whose fences only wait for stores.
 const HALF: Under = ("no-coh", &["hierarchy.gpms=1", "core.count=64"]);

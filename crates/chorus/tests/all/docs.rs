@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use chorus_kernel::{HostMemory, Kernel, Program, Verdict};
-use chorus_protocol::registry::{PROTOCOLS, Protocol, Reach, Structure};
+use chorus_protocol::registry::{self, PROTOCOLS, Protocol, Reach, Structure};
 use chorus_registry::{NamedExperiment, Registry};
 use chorus_sim::definitions::definitions;
 use chorus_system::{Scale, resolve};
@@ -79,12 +79,12 @@ impl Program for Idle {
 
 #[test]
 fn every_metric_of_a_run_is_on_the_page_on_statistics() {
-    let systems = ["tc", "cpelide", "spandex", "spandex-hier"];
-    let [one_module, several, flat, hierarchical] =
+    let systems = ["tc", "cpelide", "spandex", "spandex-hier", "h200"];
+    let [one_module, several, flat, hierarchical, sectored] =
         systems.map(|system| resolve(system, Scale::Quick, &[]).unwrap().config);
     let mut measured = BTreeSet::new();
-    // Every protocol counts metrics of its own. Machines with several modules, with an L3 or with a mesh count further
-    // metrics.
+    // Every protocol counts metrics of its own. Machines with several modules, with an L3, with a mesh or with sectors
+    // count further metrics.
     let machine = |protocol: &dyn Protocol| match (protocol.structure(), protocol.reach()) {
         (Structure::Translated, _) => &flat,
         (Structure::ThreeLevels | Structure::ThreeLevelsTranslated, _) => &hierarchical,
@@ -92,7 +92,7 @@ fn every_metric_of_a_run_is_on_the_page_on_statistics() {
         (Structure::TwoLevels, Reach::OneModule) => &one_module,
     };
     let runs = PROTOCOLS.iter().map(|&protocol| (protocol, machine(protocol)));
-    for (protocol, config) in runs.chain([(PROTOCOLS[0], &flat)]) {
+    for (protocol, config) in runs.chain([(PROTOCOLS[0], &flat), (registry::find("nhcc").unwrap(), &sectored)]) {
         let run = chorus_sim::simulate(config, protocol, &mut Idle(true), HostMemory::default()).unwrap();
         measured.extend(run.metrics.into_keys().map(|key| format!("`{key}`")));
     }

@@ -74,8 +74,8 @@ impl<const W: usize> Unit<W> {
         running.fence_end = now + clock.cycles(u64::from(cycles));
     }
 
-    /// Arithmetic whose instructions wait for each other is at the front of a wavefront's queue. It is there twice: when
-    /// it begins, and when all of its issue slots have been used. Returns whether a slot is used.
+    /// Arithmetic whose instructions wait for each other is at the front of a wavefront's queue. It is there twice:
+    /// when it begins, and when all of its issue slots have been used. Returns whether a slot is used.
     pub(super) fn issue_chain(&mut self, wave: usize, slots: u32, cycles: u32, ctx: &mut Context<W>) -> bool {
         let bit = 1 << wave;
         if self.chains & bit == 0 {
