@@ -9,6 +9,7 @@ mod figures;
 mod matrices;
 mod notes;
 mod pages;
+mod recorded;
 mod sets;
 mod stated;
 mod stores;
