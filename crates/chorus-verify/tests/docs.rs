@@ -36,6 +36,9 @@ fn promise(promise: Promise) -> &'static str {
         Promise::MultiCopyAtomicity => {
             "multi-copy atomicity: all threads see a strong write at the same moment, at the home of its line"
         }
+        Promise::ReleaseAtHomes => {
+            "releases at homes: a release ends when its writes are performed at the homes of their lines and nobody has older copies"
+        }
         Promise::Communication => "communication: writes of one work-group reach others within a kernel",
     }
 }

@@ -28,6 +28,7 @@ mod elision;
 mod engine;
 mod expectations;
 mod hopper;
+mod hopper_probes;
 mod mutants;
 mod mutation;
 mod networks;

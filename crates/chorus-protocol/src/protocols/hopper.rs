@@ -64,7 +64,7 @@ static DECLARATION: Declaration = Declaration {
     title: "Hopper",
     summary: "Private caches that keep stored bytes over an L2 of two halves with copies of each other's lines: NVIDIA's Hopper GPUs, as probes show them.",
     citation: "probes of an H200 by this project, 2026, docs/protocols/hopper.md, section What the probes show",
-    promises: &[Promise::Tracking, Promise::Progress, Promise::Communication],
+    promises: &[Promise::Tracking, Promise::Progress, Promise::ReleaseAtHomes, Promise::Communication],
     faults: &FAULTS,
     ..SCOPED
 };

@@ -37,9 +37,9 @@ impl MemoryModel {
 
 /// A promise of a protocol beyond its memory model.
 ///
-/// All but the last two are invariants that the exhaustive driver checks. Litmus tests check
-/// [`MultiCopyAtomicity`](Promise::MultiCopyAtomicity). The last says what the memory model means for programs. It
-/// decides whether a workload is run at all.
+/// All but the last three are invariants that the exhaustive driver checks. Litmus tests check
+/// [`MultiCopyAtomicity`](Promise::MultiCopyAtomicity) and [`ReleaseAtHomes`](Promise::ReleaseAtHomes). The last says
+/// what the memory model means for programs. It decides whether a workload is run at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Promise {
     /// No readable private copy ever differs from its home: a write is performed only when all other copies are gone.
@@ -61,6 +61,9 @@ pub enum Promise {
     /// All threads see a strong write at the same moment, since strong accesses of a scope meet at one cache, the home
     /// of the line there. The memory model allows more, and litmus tests do not ask for what they would never see.
     MultiCopyAtomicity,
+    /// A release ends when its writes are performed at the homes of their lines and nobody has older copies. So a write
+    /// that comes behind a released one at its home is behind all that was released with it.
+    ReleaseAtHomes,
     /// Writes of one work-group reach others within a kernel. Without this promise, workloads that communicate within a
     /// kernel are refused.
     Communication,

@@ -5,7 +5,7 @@
 
 use chorus_litmus::test::{Instruction, LocationId, Program, Thread};
 use chorus_protocol::access::Order;
-use chorus_protocol::registry::{Protocol, Reach};
+use chorus_protocol::registry::{MemoryModel, Promise, Protocol, Reach};
 
 use crate::heterogeneous;
 
@@ -28,6 +28,9 @@ pub enum Placement {
     AtReader,
     /// Work-groups are apart, and all lines lie in the memory of a GPU without threads.
     Elsewhere,
+    /// Two neighbours in the program share a module. Lines lie as in [`Placement::Apart`]. It is tried where those who
+    /// share a module with a writer may see its writes before others do.
+    Neighbours,
     /// Everything lies in one module with CPU cores and compute units, and each work-group is beside one of them.
     Devices(Devices),
 }
@@ -102,6 +105,9 @@ impl Placement {
         }
         match protocol.reach() {
             Reach::OneModule => vec![Placement::OneModule],
+            Reach::AnyMachine if neighbours_see_first(protocol) => {
+                [&SEVERAL_MODULES[..], &[Placement::Neighbours]].concat()
+            }
             Reach::AnyMachine => SEVERAL_MODULES.to_vec(),
         }
     }
@@ -115,6 +121,7 @@ impl Placement {
             Placement::AtWriter => "at-writer",
             Placement::AtReader => "at-reader",
             Placement::Elsewhere => "elsewhere",
+            Placement::Neighbours => "neighbours",
             Placement::Devices(devices) => return devices.name(),
         };
         name.to_owned()
@@ -129,12 +136,18 @@ impl Placement {
     /// The test and the placement that the name of a placed test stands for.
     pub fn parse(name: &str) -> (&str, Placement) {
         let placed = name.rsplit_once('@').and_then(|(test, placement)| {
-            let of_modules = SEVERAL_MODULES.into_iter().find(|other| other.name() == placement);
+            let mut of_modules = SEVERAL_MODULES.into_iter().chain([Placement::Neighbours]);
+            let of_modules = of_modules.find(|other| other.name() == placement);
             let of_devices = || Devices::parse(placement).map(Placement::Devices);
             Some((test, of_modules.or_else(of_devices)?))
         });
         placed.unwrap_or((name, Placement::OneModule))
     }
+}
+
+/// Whether those who share a module with a writer may see its strong writes before others do.
+fn neighbours_see_first(protocol: &dyn Protocol) -> bool {
+    protocol.model() == MemoryModel::Ptx && !protocol.promises().contains(&Promise::MultiCopyAtomicity)
 }
 
 /// The machine that a test needs, with the places of its threads and lines.
@@ -171,6 +184,7 @@ impl Places {
         let (gpms, beside) = match placement {
             Placement::OneModule | Placement::Together | Placement::Devices(_) => (1, largest),
             Placement::Apart => spread(largest, traffic(program) <= MOST_TRAFFIC),
+            Placement::Neighbours => (largest.div_ceil(2), 2),
             Placement::AtWriter | Placement::AtReader | Placement::Elsewhere => {
                 spread(largest, orderings(program) <= MOST_ORDERINGS)
             }
@@ -192,9 +206,11 @@ impl Places {
         }
         let (modules, l1s) = match placement {
             Placement::OneModule | Placement::Devices(_) => ([1, 1], caches.iter().max().map_or(1, |cache| cache + 1)),
-            Placement::Together | Placement::Apart | Placement::AtWriter | Placement::AtReader => {
-                ([used, gpms], beside)
-            }
+            Placement::Together
+            | Placement::Apart
+            | Placement::Neighbours
+            | Placement::AtWriter
+            | Placement::AtReader => ([used, gpms], beside),
             Placement::Elsewhere => ([used + 1, gpms], beside),
         };
         let count = modules[0] * modules[1];
@@ -202,7 +218,7 @@ impl Places {
             let any = count - 1 - index as u16 % count;
             match placement {
                 Placement::OneModule | Placement::Devices(_) => 0,
-                Placement::Apart | Placement::Together => any,
+                Placement::Apart | Placement::Neighbours | Placement::Together => any,
                 Placement::AtWriter => first(program, &threads, line, writes).unwrap_or(any),
                 Placement::AtReader => {
                     first(program, &threads, line, |instruction, at| !writes(instruction, at) && uses(instruction, at))
@@ -315,6 +331,12 @@ mod tests {
     }
 
     #[test]
+    fn neighbours_share_a_module() {
+        let places = places("WWC", Placement::Neighbours);
+        assert_eq!((places.modules, places.l1s, places.caches, places.lines), ([1, 2], 2, vec![0, 1, 2], vec![1, 0]));
+    }
+
+    #[test]
     fn four_work_groups_lie_in_two_modules() {
         let apart = places("IRIW+fences", Placement::Apart);
         assert_eq!((apart.modules, apart.l1s, apart.caches), ([1, 2], 2, vec![0, 1, 2, 3]));
@@ -344,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_placed_test_is_found_by_its_name() {
-        for placement in SEVERAL_MODULES {
+        for placement in SEVERAL_MODULES.into_iter().chain([Placement::Neighbours]) {
             assert_eq!(Placement::parse(&placement.name_of("MP")), ("MP", placement));
         }
         assert_eq!(Placement::parse("MP"), ("MP", Placement::OneModule));
