@@ -51,9 +51,9 @@ pub(crate) fn order(code: &Code) -> Vec<u32> {
     let blocks = Blocks::of(code);
     let mut order: Vec<u32> = (0..code.instructions.len() as u32).collect();
     for block in blocks.starts.windows(2) {
-        let (mut first, end) = (block[0] as usize, block[1] as usize);
-        let mut loads = 0;
-        for index in first..end {
+        let (begin, end) = (block[0] as usize, block[1] as usize);
+        let (mut first, mut loads) = (begin, 0);
+        for index in begin..end {
             match part(&code.instructions[index]) {
                 Part::Fixed => {
                     hoist(code, &mut order[first..index]);
