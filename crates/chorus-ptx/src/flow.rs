@@ -1,8 +1,9 @@
-//! The flow of control: where lanes that part meet again, which loops wait for other threads, and which registers are
-//! in use together.
+//! The flow of control: where lanes that part meet again, which loops wait for other threads, in which order
+//! instructions run, and which registers are in use together.
 
 mod blocks;
 mod liveness;
+mod schedule;
 
 use crate::code::{Action, Code};
 use crate::registers::Register;
@@ -10,6 +11,7 @@ use crate::types::Space;
 use blocks::Blocks;
 use chorus_protocol::access::Order;
 pub(crate) use liveness::{Allocation, allocate};
+pub(crate) use schedule::{order, rearrange};
 
 /// The most instructions that are examined to find loops that wait. Where there are more, every loop counts as one.
 const EXAMINED_MAX: usize = 50_000_000;

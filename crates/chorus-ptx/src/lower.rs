@@ -56,11 +56,16 @@ pub(crate) struct Param {
 }
 
 /// Lowers an entry. It is done twice: the first time every register has a place of its own, and shows which ones are
-/// in use together; the second time registers that are not share their place, so that wavefronts are small.
+/// in use together; the second time registers that are not share their place, so that wavefronts are small. Loads come
+/// early in either.
 pub(crate) fn lower(module: &Module, layout: &Layout, entry: &Function) -> Result<Lowered> {
-    let first = Lowering::run(module, layout, entry, None)?;
+    let mut first = Lowering::run(module, layout, entry, None)?;
+    let order = flow::order(&first.code);
+    flow::rearrange(&mut first.code.instructions, &order);
+    // Atomics are where they were, so the second time it is known which of them nobody reads.
     let allocation = flow::allocate(&first.code);
     let mut lowered = Lowering::run(module, layout, entry, Some(&allocation))?;
+    flow::rearrange(&mut lowered.code.instructions, &order);
     lowered.registers = allocation.pressure.max(1);
     if let Some(max) = entry.registers_max {
         lowered.registers = lowered.registers.min(max.max(1));

@@ -158,3 +158,11 @@ fn atomics_are_as_many_as_measured_on_one_word_and_on_one_line() {
     is_near("one word", atomics_per_cycle("mov.u32 %r3, 0;"), 0.686, 0.1);
     is_near("one line", atomics_per_cycle("and.b32 %r3, %r1, 31;"), 6.17, 0.1);
 }
+
+#[test]
+fn loads_come_before_what_uses_the_loads_before_them() {
+    let load = |to: u32| format!("ld.global.u32 %r{to}, [%l1]; add.s32 %r4, %r4, %r{to};\n");
+    let body = [5, 6, 7].map(load).concat();
+    let cycles = of_one(HALF, &body, 32);
+    assert!(cycles < 60.0, "three loads on their way together take {cycles} cycles instead of one of 32");
+}

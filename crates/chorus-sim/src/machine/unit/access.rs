@@ -87,14 +87,19 @@ impl<const W: usize> Unit<W> {
             false if is_plain => ByteMask::of_words(words_of::<W>(op, access.lanes)),
             false => lanes::read::<W>(op, &access),
         };
-        let needed = self.sectors.as_ref().map_or(0, |sectors| sectors.of(mask));
-        if self.sectors.as_ref().is_some_and(|sectors| sectors.lacks(access.line, needed)) {
-            return false;
+        let mut needed = 0;
+        if let Some(sectors) = &self.sectors {
+            needed = sectors.of(mask);
+            if sectors.lacks(access.line, needed) {
+                return false;
+            }
         }
         let load = LoadRequest { line, mask, order: op.order, scope: op.scope };
         ctx.tell_time(env.plan, self.now);
         let Some(data) = self.controller.load_hit(&load, ctx.outbox.now) else { return false };
-        ctx.stats.add(Counter::L1LoadSectors, u64::from(needed.count_ones()));
+        if needed != 0 {
+            ctx.stats.add(Counter::L1LoadSectors, u64::from(needed.count_ones()));
+        }
         if access.whole_line {
             op.data[..W].copy_from_slice(&data.0);
         } else if !is_plain {
