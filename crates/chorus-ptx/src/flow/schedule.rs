@@ -38,6 +38,7 @@ fn part(instruction: &Instruction) -> Part {
         | Action::Fence(..)
         | Action::Barrier(_)
         | Action::Sync { .. }
+        | Action::Look { .. }
         | Action::Branch { .. }
         | Action::Exit
         | Action::Print(_)
