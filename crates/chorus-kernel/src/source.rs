@@ -20,8 +20,8 @@ pub trait WaveSource {
     /// Puts operations into `state` until the source waits for something or has ended. Returns whether it has ended.
     fn advance(self: Pin<&mut Self>, state: &RefCell<WaveState>) -> bool;
 
-    /// The place in the text of a program where the wavefront is, for messages about programs that hang. A source without
-    /// such a text has none.
+    /// The place in the text of a program where the wavefront is, for messages about programs that hang. A source
+    /// without such a text has none.
     fn place(&self) -> Option<String> {
         None
     }

@@ -228,8 +228,8 @@ impl Recorded {
         Recorded { rows: records.iter().filter_map(Row::of).collect() }
     }
 
-    /// These rows, and the newer ones, each in place of the row of the same run. Runs that take long can thus be made on
-    /// several days. Each row names its revision.
+    /// These rows, and the newer ones, each in place of the row of the same run. Runs that take long can thus be made
+    /// on several days. Each row names its revision.
     pub fn updated(self, newer: Recorded) -> Recorded {
         let is_replaced = |row: &Row| newer.rows.iter().any(|new| new.run() == row.run());
         let mut rows: Vec<Row> = self.rows.into_iter().filter(|row| !is_replaced(row)).collect();

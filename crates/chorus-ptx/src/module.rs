@@ -63,8 +63,8 @@ pub struct Launch {
     pub device: Device,
 }
 
-/// The part of the machine that a program takes for its GPU. CUDA launches a kernel on one GPU, and scope `.gpu` reaches
-/// all its threads. No such program knows a machine whose GPUs share the work-groups of one launch.
+/// The part of the machine that a program takes for its GPU. CUDA launches a kernel on one GPU, and scope `.gpu`
+/// reaches all its threads. No such program knows a machine whose GPUs share the work-groups of one launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
     /// All GPUs of the machine together: scope `.gpu` reaches all of them.

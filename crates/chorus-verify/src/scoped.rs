@@ -424,9 +424,17 @@ fn programs_of_two_kernels() -> Vec<CheckConfig> {
     ]
 }
 
+/// A thread that sends a message, and one that receives it.
+const WRITER: &[&[Choice]] = &[&[WeakStore(X)], &[Release(Y)]];
+const READER: &[&[Choice]] = &[&[Acquire(Y)], &[WeakLoad(X)]];
+
 fn programs_of_one_kernel() -> Vec<CheckConfig> {
-    const WRITER: &[&[Choice]] = &[&[WeakStore(X)], &[Release(Y)]];
-    const READER: &[&[Choice]] = &[&[Acquire(Y)], &[WeakLoad(X)]];
+    let mut programs = programs_of_one_thread_per_module();
+    programs.extend(programs_of_neighbours());
+    programs
+}
+
+fn programs_of_one_thread_per_module() -> Vec<CheckConfig> {
     let on = program_on;
     let program = |name, description, threads: &[Thread<'_>]| on(TWO_BY_ONE, name, description, threads);
     vec![
@@ -473,6 +481,13 @@ fn programs_of_one_kernel() -> Vec<CheckConfig> {
             &[(0, WRITER), (1, READER)],
         ),
         program("message-back", "a message from one GPU to another that its words lie on", &[(1, WRITER), (0, READER)]),
+    ]
+}
+
+/// Programs in which a thread has others beside it, or has done something itself, while a message comes.
+fn programs_of_neighbours() -> Vec<CheckConfig> {
+    let program = |name, description, threads: &[Thread<'_>]| program_on(TWO_BY_ONE, name, description, threads);
+    vec![
         program(
             "refill-beside",
             "another thread beside the reader of a message has a load on its way",

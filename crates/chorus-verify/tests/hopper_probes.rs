@@ -1,5 +1,5 @@
-//! Does the private cache of `hopper` keep and drop its lines as the probes of an H200 show it? The page of the protocol
-//! lists the probes.
+//! Does the private cache of `hopper` keep and drop its lines as the probes of an H200 show it? The page of the
+//! protocol lists the probes.
 
 use chorus_protocol::access::{AtomicOp, CoreOp, CoreRequest, LoadRequest, Order, Scope, Txn};
 use chorus_protocol::address::{LineAddr, Role};

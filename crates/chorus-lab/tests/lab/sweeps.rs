@@ -152,7 +152,7 @@ fn a_variant_may_have_a_system_and_a_scale_of_its_own_and_multiplies_what_they_h
 
 #[test]
 fn the_system_of_a_variant_must_exist() {
-    check_message("system = \"hmg\"", "system = \"hmgg\"", "and 4 more (`chorus list systems`)");
+    check_message("system = \"hmg\"", "system = \"hmgg\"", "and 5 more (`chorus list systems`)");
 }
 
 #[test]

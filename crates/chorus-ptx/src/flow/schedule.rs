@@ -1,8 +1,8 @@
 //! The order of instructions: loads come as early as their addresses do, as a compiler for a machine that issues in
 //! order would have it. So several loads are on their way before anything waits for the first of them.
 //!
-//! Instructions move only between others that stay where they are: stores, atomics, fences, barriers, ordered loads, and
-//! whatever ends a block. Each still reads and writes the same values.
+//! Instructions move only between others that stay where they are: stores, atomics, fences, barriers, ordered loads,
+//! and whatever ends a block. Each still reads and writes the same values.
 
 use std::collections::HashMap;
 
@@ -19,11 +19,11 @@ const LOADS_MAX: usize = 16;
 /// The part that an instruction has in the order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// It moves up.
+    /// A weak load, which moves up.
     Load,
-    /// It may move.
+    /// An instruction that only computes, which may move.
     Free,
-    /// It stays.
+    /// An instruction that stays where it is.
     Fixed,
 }
 

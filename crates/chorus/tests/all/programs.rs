@@ -139,7 +139,7 @@ fn mistakes_in_programs_and_failures_of_kernels_are_errors_of_one_line() {
     let directory = Directory::new();
     directory.file("store.ptx", &forever);
     let program = directory.file("program.toml", &PROGRAM.replace("flat = true", "equals = 0"));
-    let ended = chorus(&format!("{ON_TC} --program {}", program.display())).expect_code(2);
+    let ended = chorus(&format!("{ON_TC} --program {}", program.display())).expect_code(1);
     ended.expect_error(&["kernel store is livelocked", "store.ptx:", ", lane 0, last operation"]);
     chorus(&format!("{ON_TC} --program no/such.toml"))
         .expect_code(2)

@@ -9,8 +9,8 @@
 //! copy that is on its way too old for later reads. That copy answers the reads that wait and is not cached (I_I).
 //! Later reads send requests of their own, behind the write.
 //!
-//! Where the policy lets stores leave their bytes (`parts`), a store to an absent line takes a place for them (P), and a
-//! store to a line on its way leaves them in the place that is reserved.
+//! Where the policy lets stores leave their bytes (`parts`), a store to an absent line takes a place for them (P), and
+//! a store to a line on its way leaves them in the place that is reserved.
 //!
 //! [`ScopedL1::step_line`] is the transition table. Fences concern no line (`fences`).
 

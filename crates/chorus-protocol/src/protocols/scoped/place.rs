@@ -21,7 +21,7 @@ pub trait Place: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static {
     /// The states and events of a cache of such places.
     fn vocabulary() -> &'static Vocabulary;
 
-    /// A whole copy.
+    /// The content of a place that holds a copy of the whole line.
     fn whole<const W: usize>() -> Self;
 
     /// The bytes that a store has left, where places can hold less than a line.

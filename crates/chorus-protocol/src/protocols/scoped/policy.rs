@@ -53,9 +53,9 @@ pub enum Sharing {
 /// older than what its home holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WideLoads {
-    /// Those at the home for the scope, where all see a strong write at the same moment.
+    /// Loads go to the home for their scope, where all see a strong write at the same moment.
     AtHomes,
-    /// All copies that directories track. Only releases wait until invalidations have arrived.
+    /// Loads see all copies that directories track. Only releases wait until invalidations have arrived.
     Anywhere,
 }
 

@@ -15,8 +15,8 @@ pub(crate) fn fma_lanes(a: [u32; LANES], b: [u32; LANES], c: [u32; LANES], mode:
 }
 
 /// The results, unless some lane may need more care. The sum is computed in 64 bits, where the product is exact, and is
-/// rounded to 32 bits. That is wrong only where the first rounding makes it a tie of the second, or where the result may
-/// be subnormal. A NaN has rules of its own, and so do subnormal operands that count as zeros.
+/// rounded to 32 bits. That is wrong only where the first rounding makes it a tie of the second, or where the result
+/// may be subnormal. A NaN has rules of its own, and so do subnormal operands that count as zeros.
 fn usual(a: &[u32; LANES], b: &[u32; LANES], c: &[u32; LANES], flush: bool) -> Option<[u32; LANES]> {
     let wide = |bits: u32| f64::from(f32::from_bits(bits));
     let mut values = [0; LANES];
