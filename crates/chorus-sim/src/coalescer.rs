@@ -200,7 +200,7 @@ impl AccessQueue {
     }
 
     /// Counts the parts of an access, where they are counted.
-    #[inline]
+    #[inline(always)]
     fn in_parts<const W: usize>(&self, op: &MemoryOp, access: LineAccess) -> LineAccess {
         if self.counts_parts && access.kind == AccessKind::Atomic {
             return LineAccess { parts: parts_of::<W>(op, access.lanes), ..access };

@@ -248,7 +248,7 @@ impl<const W: usize> Bank<W> {
     }
 
     /// Counts a message that has been served and that is in no queue any more.
-    #[inline]
+    #[inline(always)]
     fn message_served(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(Counter::L2Lookups, 1);
         ctx.stats.add(Counter::L2LookupTicks, env.plan.latencies.l2_tag);

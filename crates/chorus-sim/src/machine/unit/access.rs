@@ -18,7 +18,7 @@ use crate::stats::Counter;
 
 impl<const W: usize> Unit<W> {
     /// Serves the access queue as soon as the private cache can take an access.
-    #[inline]
+    #[inline(always)]
     pub(super) fn schedule_access(&mut self) {
         if self.next_access == NEVER
             && let Some(head) = self.accesses.front()
