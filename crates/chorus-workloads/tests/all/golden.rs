@@ -39,7 +39,7 @@ struct Recorded {
     patterns: &'static [Pattern],
 }
 
-const RECORDED: [Recorded; 6] = [
+const RECORDED: [Recorded; 7] = [
     Recorded {
         system: "tc",
         protocols: &[
@@ -133,6 +133,14 @@ const RECORDED: [Recorded; 6] = [
         sample: &["reuse-o", "trns"],
         others: &["indirection", "bc"],
         all_under: &["hmesi-gpu"],
+        patterns: &[],
+    },
+    Recorded {
+        system: "h200",
+        protocols: &["hopper"],
+        sample: &["saxpy", "stn", "dlb"],
+        others: &[],
+        all_under: &[],
         patterns: &[],
     },
 ];
@@ -317,6 +325,11 @@ fn spandex() {
 #[test]
 fn spandex_hier() {
     expect_recorded("spandex-hier");
+}
+
+#[test]
+fn h200() {
+    expect_recorded("h200");
 }
 
 #[test]
