@@ -81,6 +81,29 @@ pub(crate) enum FloatCompare {
     Nan,
 }
 
+impl FloatCompare {
+    /// The comparison that a part of an opcode names.
+    pub(crate) fn from_name(name: &str) -> Option<FloatCompare> {
+        Some(match name {
+            "eq" => FloatCompare::Eq,
+            "ne" => FloatCompare::Ne,
+            "lt" => FloatCompare::Lt,
+            "le" => FloatCompare::Le,
+            "gt" => FloatCompare::Gt,
+            "ge" => FloatCompare::Ge,
+            "equ" => FloatCompare::Equ,
+            "neu" => FloatCompare::Neu,
+            "ltu" => FloatCompare::Ltu,
+            "leu" => FloatCompare::Leu,
+            "gtu" => FloatCompare::Gtu,
+            "geu" => FloatCompare::Geu,
+            "num" => FloatCompare::Num,
+            "nan" => FloatCompare::Nan,
+            _ => return None,
+        })
+    }
+}
+
 /// The questions that `testp` asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FloatClass {
@@ -92,6 +115,21 @@ pub(crate) enum FloatClass {
     /// Finite and not subnormal: zeros are normal to `testp`.
     Normal,
     Subnormal,
+}
+
+impl FloatClass {
+    /// The question that a part of an opcode names.
+    pub(crate) fn from_name(name: &str) -> Option<FloatClass> {
+        Some(match name {
+            "finite" => FloatClass::Finite,
+            "infinite" => FloatClass::Infinite,
+            "number" => FloatClass::Number,
+            "notanumber" => FloatClass::NotANumber,
+            "normal" => FloatClass::Normal,
+            "subnormal" => FloatClass::Subnormal,
+            _ => return None,
+        })
+    }
 }
 
 /// A format of numbers: `f32` or `f64`.

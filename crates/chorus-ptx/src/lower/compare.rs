@@ -70,23 +70,7 @@ where
     F: Format + 'static,
     F::Bits: Bank,
 {
-    let compare = match name {
-        "eq" => FloatCompare::Eq,
-        "ne" => FloatCompare::Ne,
-        "lt" => FloatCompare::Lt,
-        "le" => FloatCompare::Le,
-        "gt" => FloatCompare::Gt,
-        "ge" => FloatCompare::Ge,
-        "equ" => FloatCompare::Equ,
-        "neu" => FloatCompare::Neu,
-        "ltu" => FloatCompare::Ltu,
-        "leu" => FloatCompare::Leu,
-        "gtu" => FloatCompare::Gtu,
-        "geu" => FloatCompare::Geu,
-        "num" => FloatCompare::Num,
-        "nan" => FloatCompare::Nan,
-        _ => return None,
-    };
+    let compare = FloatCompare::from_name(name)?;
     Some(comparison(ab, move |a, b| float::compare::<F>(compare, a, b, flush)))
 }
 
@@ -237,15 +221,7 @@ impl<'m> Lowering<'m> {
     }
 
     fn test(&mut self, form: &mut Form<'m>) -> Result<Step> {
-        let class = form.find(|name| match name {
-            "finite" => Some(FloatClass::Finite),
-            "infinite" => Some(FloatClass::Infinite),
-            "number" => Some(FloatClass::Number),
-            "notanumber" => Some(FloatClass::NotANumber),
-            "normal" => Some(FloatClass::Normal),
-            "subnormal" => Some(FloatClass::Subnormal),
-            _ => None,
-        });
+        let class = form.find(FloatClass::from_name);
         let Some(class) = class else { return form.wrong_type() };
         let scalar = form.scalar()?;
         let [to, a] = form.exactly()?;

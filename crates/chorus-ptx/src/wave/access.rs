@@ -162,17 +162,29 @@ impl Wavefront {
         passed
     }
 
+    /// The address of each lane, and the spaces that lanes access, each with its lanes. There is nothing yet where shared
+    /// memory has to wait for a fence.
+    fn reach(
+        &mut self,
+        address: &Address,
+        mask: u32,
+        state: &mut WaveState,
+    ) -> Option<([u64; LANES], [(Space, u32); 2])> {
+        let mut addresses = self.addresses(address);
+        let spaces = self.spaces(address.space, &mut addresses, mask);
+        let is_shared = spaces.iter().any(|&(space, mask)| space == Space::Shared && mask != 0);
+        if is_shared && !self.is_fenced(state) {
+            return None;
+        }
+        Some((addresses, spaces))
+    }
+
     pub(super) fn load(&mut self, instruction: &Instruction, load: &Load, mask: u32, state: &mut WaveState) -> Next {
         if let Address { space: Space::Param, base: None, offset } = load.address {
             self.load_argument(instruction, load, offset, mask);
             return Next::Instruction;
         }
-        let mut addresses = self.addresses(&load.address);
-        let spaces = self.spaces(load.address.space, &mut addresses, mask);
-        let is_shared = spaces.iter().any(|&(space, mask)| space == Space::Shared && mask != 0);
-        if is_shared && !self.is_fenced(state) {
-            return Next::Wait;
-        }
+        let Some((addresses, spaces)) = self.reach(&load.address, mask, state) else { return Next::Wait };
         for (space, mask) in spaces.into_iter().filter(|&(_, mask)| mask != 0) {
             self.check(instruction, Kind::Load, space, &addresses, mask, load.elements.total());
             match space {
@@ -242,12 +254,7 @@ impl Wavefront {
     }
 
     pub(super) fn store(&mut self, instruction: &Instruction, store: &Store, mask: u32, state: &mut WaveState) -> Next {
-        let mut addresses = self.addresses(&store.address);
-        let spaces = self.spaces(store.address.space, &mut addresses, mask);
-        let is_shared = spaces.iter().any(|&(space, mask)| space == Space::Shared && mask != 0);
-        if is_shared && !self.is_fenced(state) {
-            return Next::Wait;
-        }
+        let Some((addresses, spaces)) = self.reach(&store.address, mask, state) else { return Next::Wait };
         let mut words = gather(&self.registers, &store.elements);
         let total = store.elements.total();
         if total < 4 {
@@ -318,12 +325,7 @@ impl Wavefront {
         mask: u32,
         state: &mut WaveState,
     ) -> Next {
-        let mut addresses = self.addresses(&atomic.address);
-        let spaces = self.spaces(atomic.address.space, &mut addresses, mask);
-        let is_shared = spaces.iter().any(|&(space, mask)| space == Space::Shared && mask != 0);
-        if is_shared && !self.is_fenced(state) {
-            return Next::Wait;
-        }
+        let Some((addresses, spaces)) = self.reach(&atomic.address, mask, state) else { return Next::Wait };
         for (space, mask) in spaces.into_iter().filter(|&(_, mask)| mask != 0) {
             self.check(instruction, Kind::Atomic, space, &addresses, mask, u64::from(atomic.bytes));
             match space {

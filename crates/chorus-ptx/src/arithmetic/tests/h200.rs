@@ -247,43 +247,11 @@ fn float_result<F: Format<Bits: Lane>>(parts: &[&str], operands: &[u64]) -> Opti
         "min" => float::min::<F>(r(0), r(1), extremum),
         "max" => float::max::<F>(r(0), r(1), extremum),
         "copysign" => float::copysign::<F>(r(0), r(1)),
-        "setp" => return Some(float::compare::<F>(comparison(parts[1]), r(0), r(1), flush).into()),
-        "testp" => return Some(float::testp::<F>(class(parts[1]), r(0)).into()),
+        "setp" => return Some(float::compare::<F>(FloatCompare::from_name(parts[1])?, r(0), r(1), flush).into()),
+        "testp" => return Some(float::testp::<F>(FloatClass::from_name(parts[1])?, r(0)).into()),
         _ => return None,
     };
     Some(result.number())
-}
-
-fn comparison(name: &str) -> FloatCompare {
-    match name {
-        "eq" => FloatCompare::Eq,
-        "ne" => FloatCompare::Ne,
-        "lt" => FloatCompare::Lt,
-        "le" => FloatCompare::Le,
-        "gt" => FloatCompare::Gt,
-        "ge" => FloatCompare::Ge,
-        "equ" => FloatCompare::Equ,
-        "neu" => FloatCompare::Neu,
-        "ltu" => FloatCompare::Ltu,
-        "leu" => FloatCompare::Leu,
-        "gtu" => FloatCompare::Gtu,
-        "geu" => FloatCompare::Geu,
-        "num" => FloatCompare::Num,
-        "nan" => FloatCompare::Nan,
-        _ => panic!("no such comparison: {name}"),
-    }
-}
-
-fn class(name: &str) -> FloatClass {
-    match name {
-        "finite" => FloatClass::Finite,
-        "infinite" => FloatClass::Infinite,
-        "number" => FloatClass::Number,
-        "notanumber" => FloatClass::NotANumber,
-        "normal" => FloatClass::Normal,
-        "subnormal" => FloatClass::Subnormal,
-        _ => panic!("no such class: {name}"),
-    }
 }
 
 fn approximate_result(name: &str, parts: &[&str], operands: &[u64]) -> Option<u64> {
