@@ -3,11 +3,14 @@
 
     hardware/probe/measure.py OUT [--only CASES.csv] [--launches N] [--skip-litmus] [--skip-profile]
 
-It needs nvcc and ncu on the path and takes about an hour. Files that are there already are not made again.
+It needs nvcc and ncu on the path and takes a few minutes. Files that are there already are not made again.
 """
 import argparse
 import csv
+import io
 import pathlib
+import re
+import statistics
 import subprocess
 import sys
 
@@ -68,8 +71,49 @@ def ladder(out, programs):
     for access, name in (("ld.cg", "l2_matrix_ld.csv"), ("atom", "l2_matrix_atom.csv")):
         rows = [line for line in matrix[1:] if line.startswith(access + ",")]
         (out / name).write_text("\n".join(matrix[:1] + rows) + "\n")
-    rows = [line for line in second.read_text().splitlines()[1:]]
-    target.write_text(first.read_text() + "\n".join(rows) + "\n")
+    text = first.read_text() + "\n".join(second.read_text().splitlines()[1:]) + "\n"
+    target.write_text(text + by_half(text, halves(csv.DictReader(matrix))))
+
+
+def halves(rows):
+    """The half of the L2 that each SM is in, as 1 or -1, from its atomics on lines whose homes lie in both halves.
+
+    Atomics are performed at home, and a home that is near to one half is far from the other. So the latencies of two
+    SMs rise and fall together over the lines if the SMs share a half, and against each other if they do not. Where an
+    L2 has no halves, nothing rises or falls by much, and all SMs are in one.
+    """
+    atomics = {row["sm"]: [float(row[name]) for name in row if name[0] == "l"] for row in rows if row["access"] == "atom"}
+    means = [statistics.mean(line) for line in zip(*atomics.values())]
+    own = {sm: [value - mean for value, mean in zip(line, means)] for sm, line in atomics.items()}
+    first = next(iter(own.values()))
+    if statistics.mean(map(abs, first)) < 0.1 * statistics.mean(means):
+        return dict.fromkeys(own, 1)
+    return {sm: 1 if sum(a * b for a, b in zip(first, line)) > 0 else -1 for sm, line in own.items()}
+
+
+def by_half(ladder, half):
+    """The probes of two SMs once more: their means over pairs in one half of the L2, and over pairs in two.
+
+    Which SMs share a half is not the same on two GPUs of one kind, so that these rows can be compared and rows of named
+    SMs cannot.
+    """
+    groups = {}
+    for row in csv.DictReader(io.StringIO(ladder)):
+        pair = re.fullmatch(r"sm(\d+) reads after sm(\d+): (.*)", row["name"])
+        if pair:
+            one, other, what = pair.groups()
+        elif pair := re.fullmatch(r"(.*) sm(\d+)-sm(\d+)", row["name"]):
+            what, one, other = pair.groups()
+        if not pair or one == other:
+            continue
+        place = "one half" if half[one] == half[other] else "two halves"
+        param = row["param"] if row["group"].startswith("l2_probe") else "0"
+        groups.setdefault((row["group"], f"{place}: {what}", param, row["unit"]), []).append(float(row["value"]))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for (group, name, param, unit), values in groups.items():
+        writer.writerow([group, name, param, f"{statistics.mean(values):.5g}", unit])
+    return out.getvalue()
 
 
 def times(out, programs, only):
