@@ -1,6 +1,7 @@
 //! `chorus reproduce`: makes the runs, figures and claims of papers, and a report about them.
 
 mod estimate;
+mod verdicts;
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,7 +15,6 @@ use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, 
 use chorus_lab::setup;
 use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
-use chorus_lab::verdict::ClaimGroup;
 use chorus_proof::facts;
 use chorus_registry::Registry;
 use clap::Args;
@@ -190,76 +190,14 @@ fn print(reproduction: &Reproduction, session: &mut Session) -> Result<(), Failu
 
 fn print_paper(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Failure> {
     session.output.line(&format!("{}: {}\n", paper.name, paper.title))?;
-    print_headlines(paper, session)?;
+    verdicts::print_headlines(paper, session)?;
     for figure in &paper.figures {
         print_figure(figure, session)?;
     }
-    if !paper.claims.is_empty() {
-        session.output.table(&claims(paper))?;
-        session.output.line("")?;
-    }
-    if !paper.trends.is_empty() {
-        session.output.table(&trends(paper))?;
-        session.output.line("")?;
-    }
-    if !paper.predictions.is_empty() {
-        session.output.table(&predictions(paper))?;
-        session.output.line("")?;
-    }
+    verdicts::print_claims(paper, session)?;
+    verdicts::print_trends(paper, session)?;
+    verdicts::print_predictions(paper, session)?;
     Ok(())
-}
-
-/// The verdict on each headline in words, and all verdicts counted by groups.
-fn print_headlines(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Failure> {
-    for claim in paper.claims.iter().filter(|claim| claim.group == ClaimGroup::Headlines) {
-        session.output.line(&format!("{}: {} {}.", claim.verdict, claim.text, claim.reason))?;
-    }
-    for tally in paper.tallies().into_iter().filter(|tally| tally.total() > 0) {
-        let others = Some(tally.others()).filter(|others| !others.is_empty());
-        session.output.line(&format!("{tally}{}", others.map_or_else(String::new, |others| format!("; {others}"))))?;
-    }
-    session.output.line("")
-}
-
-fn claims(paper: &ReproducedPaper) -> Table {
-    let mut claims = table(["claim", "paper", "measured", "effect", "verdict", "why"]);
-    for claim in &paper.claims {
-        let stated = format!("{}{}", claim.bound.sign(), ratio(claim.paper));
-        let effect = claim.effect_recovered.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", share * 100.0));
-        let (measured, verdict) = (or_dash(claim.measured), claim.verdict.to_string());
-        claims.add_row([&claim.id, &stated, &measured, &effect, &verdict, &claim.reason]);
-    }
-    align_right(&mut claims, 1..4);
-    claims
-}
-
-/// A table with a row per comparison. The verdict on a trend stands in the trend's first row.
-fn trends(paper: &ReproducedPaper) -> Table {
-    let mut trends = table(["ordering", "verdict", "quotient of bars", "expected", "measured", "holds"]);
-    for trend in &paper.trends {
-        for (index, compared) in trend.comparisons.iter().enumerate() {
-            let (id, verdict) =
-                if index == 0 { (trend.id.clone(), trend.verdict.to_string()) } else { Default::default() };
-            let measured = match compared.measured {
-                Some((least, most)) if least == most => ratio(least),
-                Some((least, most)) => format!("{} to {}", ratio(least), ratio(most)),
-                None => "–".to_owned(),
-            };
-            let holds = compared.holds.map_or("–", |holds| if holds { "yes" } else { "no" });
-            trends.add_row([&id, &verdict, &compared.what, &compared.expected, &measured, holds]);
-        }
-    }
-    trends
-}
-
-fn predictions(paper: &ReproducedPaper) -> Table {
-    let mut predictions = table(["prediction", "what is compared", "measured", "over"]);
-    for prediction in &paper.predictions {
-        let measured = or_dash(prediction.measured);
-        predictions.add_row([&prediction.id, &prediction.compared, &measured, &prediction.reason]);
-    }
-    align_right(&mut predictions, [2]);
-    predictions
 }
 
 fn or_dash(value: Option<f64>) -> String {
