@@ -25,6 +25,7 @@
 //! | `progress.rs` | what a person sees meanwhile |
 //! | `store.rs` | finished runs in SQLite |
 //! | `stats.rs` | means |
+//! | `interval.rs` | intervals of confidence over the runs of a seed set |
 //! | `sram.rs` | area and power of directories and caches |
 //! | `figure.rs`, `figure/` | figures computed from finished runs |
 //! | `stated.rs` | the paper's own numbers beside the bars of its figures |
@@ -49,6 +50,7 @@ pub mod experiment;
 pub mod export;
 pub mod figure;
 pub mod html;
+pub mod interval;
 pub mod jobs;
 pub mod matrix;
 pub mod note;

@@ -170,7 +170,7 @@ fn run(setup: &Setup, spec: &RunSpec, manner: Manner<'_>) -> Result<Simulated, R
     let fences = traced_fences || jobs.iter().any(|job| job.workload.communicates());
     let Manner { threads, window, .. } = manner;
     let defaults = Settings::defaults(setup.protocol);
-    let settings = Settings { parameters: setup.parameters, fences, threads, window, ..defaults };
+    let settings = Settings { parameters: setup.parameters, fences, threads, window, seed: spec.seed, ..defaults };
     let config = &setup.system.config;
     let mut memory = HostMemory::aligned(config.memory.alignment_bytes);
     let prepare = |memory: &mut HostMemory| -> Vec<Box<dyn Program>> {

@@ -12,6 +12,7 @@ pub mod definitions;
 mod dram;
 mod energy;
 mod issue;
+mod jitter;
 mod l3;
 mod machine;
 mod network;

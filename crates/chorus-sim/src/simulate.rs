@@ -65,13 +65,15 @@ pub struct Settings {
     /// The longest time for which components run alone, in ticks, or nothing for as long as possible. Results do not
     /// depend on it.
     pub window: Option<u64>,
+    /// The seed of the variation of memory latencies, on machines that have one (`timing.jitter`).
+    pub seed: u64,
 }
 
 impl Settings {
     /// The defaults that a protocol declares, for programs that may contain fences.
     pub fn defaults(protocol: &dyn Protocol) -> Settings {
         let parameters = Parameters::defaults(protocol.parameters());
-        Settings { parameters, fences: true, fault: None, check_annotations: true, threads: 1, window: None }
+        Settings { parameters, fences: true, fault: None, check_annotations: true, threads: 1, window: None, seed: 0 }
     }
 }
 

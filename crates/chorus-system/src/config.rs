@@ -53,6 +53,9 @@ pub struct SystemConfig {
     pub l3: Option<L3>,
     /// Off-chip memory, one channel beside each bank of the last coherent cache.
     pub dram: Dram,
+    /// The variation of times from run to run. Without it, runs that differ in nothing but their seed may take equal
+    /// times.
+    pub timing: Option<Timing>,
     /// The command processors that launch kernels. They matter under protocols in which they give commands to caches.
     pub command_processor: CommandProcessor,
     /// Energy constants of the interconnect.
@@ -546,6 +549,14 @@ pub struct DramTiming {
     pub t_ccdl: u32,
     /// Cycles from a read to precharge.
     pub t_rtpl: u32,
+}
+
+/// The variation of times from run to run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Core cycles by which a read of memory takes longer at most. The seed of the run decides about every read.
+    pub jitter: u32,
 }
 
 /// Energy constants of the interconnect, per flit and per virtual-channel buffer.

@@ -268,7 +268,7 @@ where
     dyn Protocol: Build<W>,
 {
     build::check(config, protocol)?;
-    let plan = Plan::new(config, protocol, W as u32 * 4, settings.window);
+    let plan = Plan::new(config, protocol, W as u32 * 4, &settings);
     let read_only = build::read_only_lines::<W>(config, memory);
     let build = build::build_config(config, plan.topology, settings, read_only);
     let shares = shares(&plan, settings.threads as usize);
