@@ -291,7 +291,7 @@ pub struct Evaluation {
     pub effect_recovered: Option<f64>,
     /// Whether the measured number agrees with the paper's.
     pub verdict: Verdict,
-    /// What the runs of several seeds say about it; none where there is only one, or the number is not of whole bars.
+    /// The significance of its effect; none where there is only one seed, or the number is not of whole bars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub significance: Option<Significance>,
     /// The statements among which it is counted.
@@ -398,7 +398,7 @@ impl Answer {
         Answer { measured: Some(measured), effect_recovered: recovered, verdict, significance: None, reason }
     }
 
-    /// Adds what the runs of several seeds say.
+    /// Adds the significance of the effect.
     fn with(self, significance: Option<Significance>) -> Answer {
         let words = significance.iter().map(|significance| format!("; {}", significance.words()));
         Answer { reason: std::iter::once(self.reason).chain(words).collect(), significance, ..self }

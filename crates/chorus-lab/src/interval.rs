@@ -1,4 +1,4 @@
-//! Intervals of confidence over the runs of a seed set, and what they say about an effect.
+//! Intervals of confidence over the runs of a seed set, and the significance of effects.
 
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ impl Interval {
     }
 }
 
-/// What the runs of a seed set say about a claim.
+/// The significance of a claim's effect, by the runs of a seed set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Significance {
     /// The interval of the measured number.

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `run.rs` | one run: what was asked for, what came out, how it can fail |
 //! | `setup.rs` | a run's machine and the parameters of its protocol |
+//! | `notes.rs` | what was noted of a run beside its counters |
 //! | `own_graph.rs` | graphs that users bring along |
 //! | `annotate.rs` | where the annotations of kernels come from |
 //! | `jobs.rs` | workloads that run at the same time |
@@ -54,6 +55,7 @@ pub mod interval;
 pub mod jobs;
 pub mod matrix;
 pub mod note;
+pub mod notes;
 pub mod own_graph;
 pub mod paper;
 pub mod progress;

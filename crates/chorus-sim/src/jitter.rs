@@ -2,7 +2,7 @@
 //!
 //! Simulations of equal programs take equal times, and small changes of input often change nothing. Real machines vary.
 //! With `timing.jitter`, every read of memory takes up to so many core cycles longer (Alameldeen and Wood: Variability
-//! in Architectural Simulations of Multi-threaded Workloads, HPCA 2003). Each channel draws from a generator of its own,
+//! in Architectural Simulations of Multi-threaded Workloads, HPCA 2003). Each channel draws from its own generator,
 //! which the seed of the run begins, so threads and windows change nothing.
 
 use chorus_kernel::generator::SplitMix64;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::fences::Fences;
 use crate::instructions::Instructions;
 use crate::networks::{Link, Network};
+use crate::timing::Timing;
 
 /// A whole machine, as read from `systems/*.toml` after its scale and overrides have been applied.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -549,14 +550,6 @@ pub struct DramTiming {
     pub t_ccdl: u32,
     /// Cycles from a read to precharge.
     pub t_rtpl: u32,
-}
-
-/// The variation of times from run to run.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Timing {
-    /// Core cycles by which a read of memory takes longer at most. The seed of the run decides about every read.
-    pub jitter: u32,
 }
 
 /// Energy constants of the interconnect, per flit and per virtual-channel buffer.

@@ -176,7 +176,7 @@ impl Plot<'_> {
         let interval = group.interval(index);
         if let (Some(Interval { seeds, mean, low, high }), Some((least, greatest))) = (interval, group.range(index)) {
             let confident = format!("mean of {seeds} seeds {mean:.4}, 95 % interval {low:.4} to {high:.4}");
-            let title = format!("{name}: {confident}; {least:.4} to {greatest:.4} over the seeds");
+            let title = format!("{name}: {least:.4} to {greatest:.4} over the seeds; {confident}");
             draw_range(svg, &title, x + width / 2.0, (y(low.max(0.0)), y(high)));
         }
         let top = interval.map_or(total, |interval| interval.high.max(total));

@@ -25,7 +25,8 @@ fn lines_table(figure: &FigureData, lines: &[Group]) -> String {
     table(Narrow::Scroll, &headers, &lines.iter().map(row).collect::<Vec<Vec<Cell>>>())
 }
 
-/// The height of a bar, with its interval over the seeds where there are several, and the paper's number behind it where the text gives one.
+/// The height of a bar, with its interval where there are several seeds, and the paper's number behind it where the
+/// text gives one.
 fn bar_cell(bar: &Bar, interval: Option<Interval>, stated: Option<f64>) -> Cell {
     let height = match (bar, interval) {
         (Bar::Parts(parts), None) => number(parts.iter().sum()),

@@ -11,9 +11,10 @@ use crate::clock::{Clock, ClockDomains, Ticks};
 use crate::jitter::Jitter;
 use crate::network::Network;
 use crate::simulate::Settings;
+use crate::watch::Watch;
 
 /// A time that never comes.
-pub(super) const NEVER: Ticks = Ticks::MAX;
+pub(crate) const NEVER: Ticks = Ticks::MAX;
 
 /// The place of an agent in the machine.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +111,10 @@ pub(super) struct Plan<'a> {
     pub(super) is_in_step: bool,
     /// The seed of the run.
     seed: u64,
+    /// Whether the latencies of accesses are noted.
+    pub(super) notes_latencies: bool,
+    /// Whether it is noted who accesses which lines.
+    pub(super) notes_sharing: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -119,6 +124,7 @@ impl<'a> Plan<'a> {
         protocol: &(impl Protocol + ?Sized),
         line_bytes: u32,
         settings: &Settings,
+        watch: Watch<'_>,
     ) -> Plan<'a> {
         let (clocks, window_max) = (ClockDomains::of(config), settings.window);
         let topology = protocol.structure().complete(super::build::topology(config));
@@ -154,6 +160,8 @@ impl<'a> Plan<'a> {
             paths,
             crossing,
             seed: settings.seed,
+            notes_latencies: watch.distributions,
+            notes_sharing: watch.sharing,
             window: if in_step { 1 } else { window_max.unwrap_or(crossing).clamp(1, crossing) },
         }
     }

@@ -61,11 +61,11 @@ pub struct Arguments {
     headline: bool,
     /// Make every run with so many seeds, from 1 on, instead of the experiment's own. Bars and claims then have a mean
     /// and a 95 % interval.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX), allow_negative_numbers = true)]
     seeds: Option<u64>,
     /// Let every read of memory take up to so many core cycles longer, by the seed (`timing.jitter`), so that runs of
     /// several seeds differ as those of real machines do.
-    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(0..=JITTER_MAX))]
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(0..=JITTER_MAX), allow_negative_numbers = true)]
     jitter: Option<u32>,
     /// Run nothing. Say how many runs are missing, and how long they will take by what earlier runs cost.
     #[arg(long)]
