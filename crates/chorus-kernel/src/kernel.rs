@@ -255,6 +255,11 @@ pub trait Program {
     /// The next launch, or nothing when the program is finished. Memory is as the last kernel left it.
     fn next_kernel(&mut self, memory: &HostMemory) -> Option<Kernel>;
 
+    /// The number of launches of the whole program, if it is known before the first one.
+    fn kernels(&self) -> Option<usize> {
+        None
+    }
+
     /// Compares the result with a host reference, if the program has one.
     fn check(&self, memory: &HostMemory) -> Verdict;
 

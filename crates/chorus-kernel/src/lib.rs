@@ -9,6 +9,7 @@ mod annotation_checker;
 mod costs;
 mod cpu;
 pub mod flat;
+pub mod generator;
 mod kernel;
 mod lanes;
 mod local_data;

@@ -202,6 +202,10 @@ impl Program for Annotated {
         Some(kernel)
     }
 
+    fn kernels(&self) -> Option<usize> {
+        self.program.kernels()
+    }
+
     fn check(&self, memory: &HostMemory) -> Verdict {
         self.program.check(memory)
     }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::{Document, DocumentError, Name};
 use crate::experiment::{BASELINE, Chart, Experiment, Figure};
 use crate::figure::FigureData;
+use crate::interval::Significance;
 use crate::stats::Mean;
 use crate::trend::{self, Trend};
 use crate::verdict::{Bound, ClaimGroup, Judgement, Reading, Verdict, judge};
@@ -290,6 +291,9 @@ pub struct Evaluation {
     pub effect_recovered: Option<f64>,
     /// Whether the measured number agrees with the paper's.
     pub verdict: Verdict,
+    /// The significance of its effect; none where there is only one seed, or the number is not of whole bars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub significance: Option<Significance>,
     /// The statements among which it is counted.
     pub group: ClaimGroup,
     /// The reason of the verdict in words.
@@ -318,7 +322,7 @@ pub fn evaluate(claims: &[Claim], figures: &[FigureData], facts: &BTreeMap<Strin
     claims
         .iter()
         .map(|claim| {
-            let Answer { measured, effect_recovered, verdict, reason } = answer(claim, figures, facts);
+            let Answer { measured, effect_recovered, verdict, significance, reason } = answer(claim, figures, facts);
             Evaluation {
                 id: claim.id.to_string(),
                 source: claim.source.clone(),
@@ -330,6 +334,7 @@ pub fn evaluate(claims: &[Claim], figures: &[FigureData], facts: &BTreeMap<Strin
                 measured,
                 effect_recovered,
                 verdict,
+                significance,
                 group: claim.group(),
                 reason,
             }
@@ -343,8 +348,8 @@ pub fn predict(predictions: &[Prediction], figures: &[FigureData]) -> Vec<Predic
         .iter()
         .map(|prediction| {
             let (measured, reason) = match measure(&prediction.measured, &prediction.workloads, figures, usize::MAX) {
-                Ok(Measurement { value, over, absent }) if absent.is_empty() => (Some(value), over),
-                Ok(Measurement { value, over, absent }) => {
+                Ok(Measurement { value, over, absent, .. }) if absent.is_empty() => (Some(value), over),
+                Ok(Measurement { value, over, absent, .. }) => {
                     (Some(value), format!("{over}; without {}", absent.join(", ")))
                 }
                 Err(why) => (None, why),
@@ -378,18 +383,25 @@ struct Answer {
     measured: Option<f64>,
     effect_recovered: Option<f64>,
     verdict: Verdict,
+    significance: Option<Significance>,
     reason: String,
 }
 
 impl Answer {
     fn none(reason: String) -> Answer {
-        Answer { measured: None, effect_recovered: None, verdict: Verdict::NotMeasured, reason }
+        Answer { measured: None, effect_recovered: None, verdict: Verdict::NotMeasured, significance: None, reason }
     }
 
     fn new(measured: f64, judgement: Judgement, over: &str) -> Answer {
         let Judgement { verdict, recovered, words } = judgement;
         let reason = format!("{over}; {words}");
-        Answer { measured: Some(measured), effect_recovered: recovered, verdict, reason }
+        Answer { measured: Some(measured), effect_recovered: recovered, verdict, significance: None, reason }
+    }
+
+    /// Adds the significance of the effect.
+    fn with(self, significance: Option<Significance>) -> Answer {
+        let words = significance.iter().map(|significance| format!("; {}", significance.words()));
+        Answer { reason: std::iter::once(self.reason).chain(words).collect(), significance, ..self }
     }
 }
 
@@ -409,11 +421,13 @@ fn answer(claim: &Claim, figures: &[FigureData], facts: &BTreeMap<String, f64>) 
 }
 
 fn answer_by_figure(claim: &Claim, binding: &Measured, figures: &[FigureData]) -> Answer {
-    let Measurement { value, over, absent } = match measure(binding, &claim.workloads, figures, NAMED_MAX) {
+    let Measurement { value, over, absent, by_seed } = match measure(binding, &claim.workloads, figures, NAMED_MAX) {
         Ok(measurement) => measurement,
         Err(why) => return Answer::none(why),
     };
-    let answer = Answer::new(value, judge(claim.bound, binding.reading(), claim.value, value), &over);
+    let reading = binding.reading();
+    let significance = Significance::of(&by_seed, reading.no_effect(), claim.value);
+    let answer = Answer::new(value, judge(claim.bound, reading, claim.value, value), &over).with(significance);
     if absent.is_empty() {
         return answer;
     }
@@ -429,6 +443,38 @@ struct Measurement<'a> {
     over: String,
     /// Workloads without a usable run.
     absent: Vec<&'a str>,
+    /// The number for each seed; empty where there is only one, or it is not of whole bars.
+    by_seed: Vec<f64>,
+}
+
+/// The quotient of the means over some workloads, or the mean of their quotients.
+fn quotient(binding: &Measured, values: &[f64], versus: &[f64]) -> Option<f64> {
+    if binding.of_quotients {
+        let quotients: Vec<f64> = values.iter().zip(versus).map(|(value, versus)| value / versus).collect();
+        return binding.mean.of(&quotients);
+    }
+    binding.mean.of(values).zip(binding.mean.of(versus)).map(|(value, versus)| value / versus)
+}
+
+/// The number of a binding for each seed that all bars have.
+fn by_seed(binding: &Measured, workloads: &[&str], figure: &FigureData) -> Vec<f64> {
+    if binding.reaches.is_some() || !binding.parts.is_empty() {
+        return Vec::new();
+    }
+    let of_seed = |seed: usize| {
+        let bar = |workload: &str, protocol: &Name, variant: &Option<Name>| {
+            figure.value_of_seed(workload, protocol, variant.as_deref(), seed)
+        };
+        let pair = |workload: &&str| {
+            let versus = binding.versus.as_ref();
+            let other = versus.map_or(Some(1.0), |versus| bar(workload, versus, &binding.versus_variant));
+            bar(workload, &binding.protocol, &binding.variant).zip(other)
+        };
+        let (values, versus): (Vec<f64>, Vec<f64>) =
+            workloads.iter().map(pair).collect::<Option<Vec<_>>>()?.into_iter().unzip();
+        quotient(binding, &values, &versus)
+    };
+    (0..).map_while(of_seed).collect()
 }
 
 fn measure<'a>(
@@ -465,20 +511,14 @@ fn measure<'a>(
             None => absent.push(&**workload),
         }
     }
-    let quotient = if binding.of_quotients {
-        let quotients: Vec<f64> = values.iter().zip(&versus).map(|(value, versus)| value / versus).collect();
-        binding.mean.of(&quotients)
-    } else {
-        binding.mean.of(&values).zip(binding.mean.of(&versus)).map(|(value, versus)| value / versus)
-    };
-    match quotient.filter(|quotient| quotient.is_finite()) {
+    match quotient(binding, &values, &versus).filter(|quotient| quotient.is_finite()) {
         Some(value) => {
             let over = match found.as_slice() {
                 [one] => (*one).to_owned(),
                 few if few.len() <= named_max => format!("{} over {}", binding.mean, few.join(", ")),
                 many => format!("{} over {} workloads", binding.mean, many.len()),
             };
-            Ok(Measurement { value, over, absent })
+            Ok(Measurement { value, over, absent, by_seed: by_seed(binding, &found, figure) })
         }
         None if found.is_empty() => Err(format!("no usable run of {}", absent.join(", "))),
         None => {

@@ -69,6 +69,9 @@ pub struct Matrix {
     /// The seeds of the generated inputs. Figures use the mean over them.
     #[serde(default = "one_seed")]
     pub seeds: Vec<u64>,
+    /// Core cycles by which memory latencies vary from seed to seed (`timing.jitter`). They do not unless it is given.
+    #[serde(default)]
+    pub jitter: u32,
     /// Variants of the machine or of the protocol's parameters. Without any, both are as they are.
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
@@ -328,6 +331,17 @@ impl Experiment {
         lists.try_for_each(|workloads| self.sets.expand(document, workloads))
     }
 
+    /// Repeats every run with `seeds` seeds, from 1 on, whose memory latencies vary by up to `jitter` core cycles. What
+    /// is not given stays as it is.
+    pub fn repeat(&mut self, seeds: Option<u64>, jitter: Option<u32>) {
+        for matrix in &mut self.matrices {
+            if let Some(seeds) = seeds {
+                matrix.seeds = (1..=seeds).collect();
+            }
+            matrix.jitter = jitter.unwrap_or(matrix.jitter);
+        }
+    }
+
     /// The figure that stands for the paper.
     pub fn headline(&self) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.headline)
@@ -429,10 +443,10 @@ impl Experiment {
         let protocol = baseline.unwrap_or(protocol);
         for matrix in self.matrices_of(figure) {
             let machine = match variant {
-                None => matrix.variants.is_empty().then(|| self.machine(None, scale)),
+                None => matrix.variants.is_empty().then(|| self.machine(matrix, None, scale)),
                 Some(name) => {
                     let found = matrix.variants.iter().find(|variant| &*variant.name == name);
-                    found.map(|variant| self.machine(Some(variant), scale))
+                    found.map(|variant| self.machine(matrix, Some(variant), scale))
                 }
             };
             let is_there = has(&matrix.workloads, workload) && has(&matrix.protocols, protocol);
@@ -451,16 +465,17 @@ impl Experiment {
     /// The machines of a matrix: one for each variant, or the experiment's own.
     fn machines(&self, matrix: &Matrix, scale: Scale) -> Vec<Machine> {
         if matrix.variants.is_empty() {
-            vec![self.machine(None, scale)]
+            vec![self.machine(matrix, None, scale)]
         } else {
-            matrix.variants.iter().map(|variant| self.machine(Some(variant), scale)).collect()
+            matrix.variants.iter().map(|variant| self.machine(matrix, Some(variant), scale)).collect()
         }
     }
 
-    /// The machine of a variant where `scale` is asked for.
-    fn machine(&self, variant: Option<&Variant>, scale: Scale) -> Machine {
+    /// The machine of a variant of a matrix where `scale` is asked for.
+    fn machine(&self, matrix: &Matrix, variant: Option<&Variant>, scale: Scale) -> Machine {
         let scale = variant.and_then(|variant| variant.scale).unwrap_or(scale);
-        let set = variant.map_or_else(Vec::new, |variant| variant.overrides(scale));
+        let jitter = (matrix.jitter > 0).then(|| format!("timing.jitter={}", matrix.jitter));
+        let set = jitter.into_iter().chain(variant.into_iter().flat_map(|variant| variant.overrides(scale))).collect();
         let annotate = variant.map_or(Annotate::Hand, |variant| variant.annotate);
         Machine { system: self.system_of(variant).to_string(), scale, set, annotate }
     }

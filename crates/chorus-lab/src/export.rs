@@ -2,7 +2,8 @@
 //!
 //! The whole run has its metrics in rows without a kernel. Each of its kernels has rows of its own, with its cycles as
 //! the metric `cycles`. A run that gave no result has one row without a metric, so that no run is lost. Both formats
-//! have the columns of [`COLUMNS`], declared once.
+//! have the columns of [`COLUMNS`], declared once. The time series of runs are exported by themselves ([`Content`]), with
+//! one row per run, metric and interval.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -34,6 +35,15 @@ pub enum ExportError {
     /// The data cannot be encoded.
     #[error("cannot encode Parquet: {0}")]
     Parquet(#[from] ParquetError),
+}
+
+/// The part of each run that an export has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// The metrics of the run and of its kernels.
+    Metrics,
+    /// The growth of counters in each interval, of runs that have a time series.
+    Series,
 }
 
 /// The type of the values of a column.
@@ -82,6 +92,8 @@ struct Row<'a> {
     record: &'a Record,
     kernel: Option<(u64, &'a KernelResult)>,
     metric: Option<(&'a str, f64)>,
+    /// The core cycle at which an interval of a time series ends.
+    interval_end: Option<u64>,
 }
 
 impl<'a> Row<'a> {
@@ -122,6 +134,7 @@ pub const COLUMNS: &[Column] = &[
     column("kernel", ColumnKind::Text, |row| Cell::or_empty(row.kernel, |(_, kernel)| Cell::text(&kernel.name))),
     column("metric", ColumnKind::Text, |row| Cell::or_empty(row.metric, |(name, _)| Cell::text(name))),
     column("value", ColumnKind::Number, |row| Cell::or_empty(row.metric, |(_, value)| Cell::Number(value))),
+    column("interval_end", ColumnKind::Integer, |row| Cell::or_empty(row.interval_end, Cell::Integer)),
 ];
 
 /// The parameters of a run's protocol as they are set: `lease.cycles=800 timestamp.bits=32`.
@@ -129,12 +142,33 @@ fn parameters(run: &RunResult) -> String {
     run.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
 }
 
+/// The rows of the time series of some runs.
+fn series_rows(records: &[Record]) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for record in records {
+        let Some(series) = record.result().and_then(|result| result.notes.series.as_ref()) else { continue };
+        for (name, growth) in &series.counters {
+            let row = |(&end, &value)| Row {
+                record,
+                kernel: None,
+                metric: Some((name.as_str(), value)),
+                interval_end: Some(end),
+            };
+            rows.extend(series.ends.iter().zip(growth).map(row));
+        }
+    }
+    rows
+}
+
 /// The rows of some runs.
-fn rows(records: &[Record]) -> Vec<Row<'_>> {
+fn rows(records: &[Record], content: Content) -> Vec<Row<'_>> {
+    if content == Content::Series {
+        return series_rows(records);
+    }
     let mut rows = Vec::new();
     for record in records {
         let before = rows.len();
-        let row = |kernel, metric| Row { record, kernel, metric: Some(metric) };
+        let row = |kernel, metric| Row { record, kernel, metric: Some(metric), interval_end: None };
         if let Some(result) = record.result() {
             rows.extend(result.metrics.iter().map(|(name, &value)| row(None, (name.as_str(), value))));
             for (index, kernel) in (0..).zip(&result.kernels) {
@@ -144,17 +178,17 @@ fn rows(records: &[Record]) -> Vec<Row<'_>> {
             }
         }
         if rows.len() == before {
-            rows.push(Row { record, kernel: None, metric: None });
+            rows.push(Row { record, kernel: None, metric: None, interval_end: None });
         }
     }
     rows
 }
 
 /// Writes runs as CSV (RFC 4180, with a header).
-pub fn write_csv(records: &[Record], mut out: impl Write) -> io::Result<()> {
+pub fn write_csv(records: &[Record], content: Content, mut out: impl Write) -> io::Result<()> {
     let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     write!(out, "{}\r\n", names.join(","))?;
-    for row in rows(records) {
+    for row in rows(records, content) {
         for (index, column) in COLUMNS.iter().enumerate() {
             if index > 0 {
                 out.write_all(b",")?;
@@ -177,13 +211,15 @@ pub(crate) fn csv_field(text: &str) -> String {
 }
 
 /// Writes runs as a CSV file.
-pub fn write_csv_file(records: &[Record], path: &Path) -> Result<(), ExportError> {
-    create(path).and_then(|file| write_csv(records, io::BufWriter::new(file)).map_err(|error| unwritable(path, &error)))
+pub fn write_csv_file(records: &[Record], content: Content, path: &Path) -> Result<(), ExportError> {
+    create(path).and_then(|file| {
+        write_csv(records, content, io::BufWriter::new(file)).map_err(|error| unwritable(path, &error))
+    })
 }
 
 /// Writes runs as a Parquet file.
-pub fn write_parquet_file(records: &[Record], path: &Path) -> Result<(), ExportError> {
-    let rows = rows(records);
+pub fn write_parquet_file(records: &[Record], content: Content, path: &Path) -> Result<(), ExportError> {
+    let rows = rows(records, content);
     let properties = Arc::new(WriterProperties::builder().set_compression(Compression::SNAPPY).build());
     let mut writer = SerializedFileWriter::new(create(path)?, Arc::new(schema()?), properties)?;
     let mut group = writer.next_row_group()?;

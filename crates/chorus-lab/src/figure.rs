@@ -1,9 +1,9 @@
 //! Figures computed from finished runs.
 //!
 //! A bar, or a point of a line, is the quotient of a run and the baseline's run of the same workload, or a quotient or
-//! rate of the run itself. With several seeds it is computed from their arithmetic means, and the figure shows how far
-//! the seeds lie apart. A run without a result, or
-//! with a wrong one, gives no bar, and the figure says why.
+//! rate of the run itself. With several seeds it is computed from their arithmetic means. The interval of the bar is
+//! that of its quotients by seed, each of the two runs of one seed. A run without a result, or with a wrong one, gives
+//! no bar, and the figure says why.
 //!
 //! A mean is taken over the workloads for which all series have a bar, so that the means of series can be compared; a
 //! series without any bar does not count. The figure says so where these are not all workloads. An average
@@ -17,6 +17,7 @@ use chorus_system::Scale;
 use serde::Serialize;
 
 use crate::experiment::{BASELINE, Chart, Experiment, Figure, Series, Show, full_label};
+use crate::interval::Interval;
 use crate::run::{Record, RunSpec};
 use crate::stated::Stated;
 use source::{Source, correlations, metrics_of, missing_bars};
@@ -126,9 +127,26 @@ pub struct Group {
     pub bars: Vec<Bar>,
     /// The height of each bar for each seed; empty where there is only one seed.
     pub by_seed: Vec<Vec<f64>>,
+    /// The mean of each bar over the seeds, with its interval; empty where there is only one seed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Option<Interval>>,
 }
 
 impl Group {
+    /// A group of bars, with their heights by seed.
+    fn new(label: String, baseline: Option<String>, bars: Vec<Bar>, by_seed: Vec<Vec<f64>>) -> Group {
+        let mut intervals: Vec<_> = by_seed.iter().map(|heights| Interval::of(heights)).collect();
+        if intervals.iter().all(Option::is_none) {
+            intervals.clear();
+        }
+        Group { label, baseline, bars, by_seed, intervals }
+    }
+
+    /// The interval of a bar, where there are several seeds.
+    pub fn interval(&self, series: usize) -> Option<Interval> {
+        self.intervals.get(series).copied().flatten()
+    }
+
     /// The least and the greatest height of a bar over the seeds.
     pub fn range(&self, series: usize) -> Option<(f64, f64)> {
         let heights = self.by_seed.get(series)?;
@@ -213,12 +231,7 @@ impl FigureData {
             let Some(label) = &series.line else { continue };
             match lines.iter_mut().find(|line| line.label == *label) {
                 Some(line) => line.bars.push(bar.clone()),
-                None => lines.push(Group {
-                    label: label.clone(),
-                    baseline: None,
-                    bars: vec![bar.clone()],
-                    by_seed: Vec::new(),
-                }),
+                None => lines.push(Group::new(label.clone(), None, vec![bar.clone()], Vec::new())),
             }
         }
         lines
@@ -238,6 +251,18 @@ impl FigureData {
             // Some other bar of the group shows that the baseline ran.
             None if self.is_baseline(group, protocol, variant) => {
                 group.bars.iter().any(|bar| bar.value().is_some()).then_some(1.0)
+            }
+            None => None,
+        }
+    }
+
+    /// The height of a protocol's bar for a workload and one of the seeds, counted from 0.
+    pub fn value_of_seed(&self, workload: &str, protocol: &str, variant: Option<&str>, seed: usize) -> Option<f64> {
+        let group = self.workloads.iter().find(|group| group.label == workload)?;
+        match self.position(protocol, variant) {
+            Some(index) => group.by_seed.get(index)?.get(seed).copied(),
+            None if self.is_baseline(group, protocol, variant) => {
+                group.by_seed.iter().any(|heights| heights.len() > seed).then_some(1.0)
             }
             None => None,
         }

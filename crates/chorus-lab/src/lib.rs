@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `run.rs` | one run: what was asked for, what came out, how it can fail |
 //! | `setup.rs` | a run's machine and the parameters of its protocol |
+//! | `notes.rs` | what was noted of a run beside its counters |
 //! | `own_graph.rs` | graphs that users bring along |
 //! | `annotate.rs` | where the annotations of kernels come from |
 //! | `jobs.rs` | workloads that run at the same time |
@@ -25,6 +26,7 @@
 //! | `progress.rs` | what a person sees meanwhile |
 //! | `store.rs` | finished runs in SQLite |
 //! | `stats.rs` | means |
+//! | `interval.rs` | intervals of confidence over the runs of a seed set |
 //! | `sram.rs` | area and power of directories and caches |
 //! | `figure.rs`, `figure/` | figures computed from finished runs |
 //! | `stated.rs` | the paper's own numbers beside the bars of its figures |
@@ -49,9 +51,11 @@ pub mod experiment;
 pub mod export;
 pub mod figure;
 pub mod html;
+pub mod interval;
 pub mod jobs;
 pub mod matrix;
 pub mod note;
+pub mod notes;
 pub mod own_graph;
 pub mod paper;
 pub mod progress;

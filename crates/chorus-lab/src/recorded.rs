@@ -205,6 +205,7 @@ impl Row {
             metrics: Default::default(),
             kernels: Vec::new(),
             readings: Default::default(),
+            notes: crate::notes::Notes::default(),
         };
         let config_hash = self.configuration.clone();
         Record { spec: self.spec(), config_hash, build, outcome: Outcome::Finished(Box::new(result)) }

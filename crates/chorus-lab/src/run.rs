@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::annotate::Annotate;
+use crate::notes::Notes;
 use crate::own_graph::{GraphFile, GraphIdentity};
 
 /// The version of the JSON that [`RunResult::to_json`] writes.
@@ -147,6 +148,9 @@ pub struct RunResult {
     /// Numbers that the program has measured about itself, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub readings: BTreeMap<String, Vec<f64>>,
+    /// Everything that was noted of the run beside its counters.
+    #[serde(default, skip_serializing_if = "Notes::is_empty")]
+    pub notes: Notes,
 }
 
 impl RunResult {
@@ -183,6 +187,9 @@ impl RunResult {
             }
             if !self.readings.is_empty() {
                 fields.insert("readings".to_owned(), json!(self.readings));
+            }
+            if let Value::Object(notes) = json!(self.notes) {
+                fields.extend(notes);
             }
         }
         json

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use chorus_kernel::{HostMemory, Kernel, Mismatch, Program, Verdict};
 use chorus_protocol::registry::{Promise, Protocol};
 use chorus_registry::Registry;
-use chorus_sim::{Settings, SimError, Simulated, Stream, quietly};
+use chorus_sim::{Noted, Settings, SimError, Simulated, Stream, Watch, quietly};
 use chorus_trace::Recorder;
 use cpu_time::{ProcessTime, ThreadTime};
 
@@ -35,11 +35,13 @@ pub struct Manner<'r> {
     pub window: Option<u64>,
     /// The recorder that writes down what the programs do.
     pub recorder: Option<&'r Recorder>,
+    /// The choice of what is shown and noted of the run.
+    pub watch: Watch<'r>,
 }
 
 impl Default for Manner<'_> {
     fn default() -> Self {
-        Manner { allow_incoherent: false, threads: 1, window: None, recorder: None }
+        Manner { allow_incoherent: false, threads: 1, window: None, recorder: None, watch: Watch::default() }
     }
 }
 
@@ -62,7 +64,7 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<
     let run = || run(setup, spec, manner);
     // Programs of users may do anything, and any program may under incoherent caches.
     let is_own = setup.jobs.iter().any(|job| job.workload.own_file().is_some());
-    let simulated = match lacks_coherence || is_own {
+    let (simulated, noted) = match lacks_coherence || is_own {
         true => quietly(run).unwrap_or_else(|panic| Err(crash(&*panic, lacks_coherence))),
         false => run(),
     }?;
@@ -94,6 +96,7 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<
             .map(|kernel| KernelResult { name: kernel.name, cycles: kernel.cycles, metrics: kernel.metrics })
             .collect(),
         readings: simulated.readings,
+        notes: noted.into(),
     })
 }
 
@@ -164,13 +167,13 @@ pub fn try_machine(setup: &Setup) -> Result<(), RunError> {
     tried.map(|_| ()).map_err(failure)
 }
 
-fn run(setup: &Setup, spec: &RunSpec, manner: Manner<'_>) -> Result<Simulated, RunError> {
+fn run(setup: &Setup, spec: &RunSpec, manner: Manner<'_>) -> Result<(Simulated, Noted), RunError> {
     let jobs = &setup.jobs;
     let traced_fences = setup.trace.as_ref().is_some_and(|trace| trace.has_fences());
     let fences = traced_fences || jobs.iter().any(|job| job.workload.communicates());
     let Manner { threads, window, .. } = manner;
     let defaults = Settings::defaults(setup.protocol);
-    let settings = Settings { parameters: setup.parameters, fences, threads, window, ..defaults };
+    let settings = Settings { parameters: setup.parameters, fences, threads, window, seed: spec.seed, ..defaults };
     let config = &setup.system.config;
     let mut memory = HostMemory::aligned(config.memory.alignment_bytes);
     let prepare = |memory: &mut HostMemory| -> Vec<Box<dyn Program>> {
@@ -196,7 +199,7 @@ fn run(setup: &Setup, spec: &RunSpec, manner: Manner<'_>) -> Result<Simulated, R
     let streams = programs.iter_mut().zip(ranges);
     let mut streams: Vec<Stream<'_>> =
         streams.map(|(program, modules)| Stream { program: program.as_mut(), modules }).collect();
-    let simulated = chorus_sim::simulate_streams(config, setup.protocol, settings, &mut streams, memory);
+    let simulated = chorus_sim::simulate_watched(config, setup.protocol, settings, manner.watch, &mut streams, memory);
     match setup.trace.as_ref().and_then(|trace| trace.failure()) {
         Some(error) => Err(RunError::new(RunErrorKind::BadInput, error.to_string())),
         None => simulated.map_err(failure),

@@ -65,11 +65,16 @@ pub enum Reading {
 }
 
 impl Reading {
-    fn effect(self, value: f64) -> f64 {
+    /// The number that means no effect.
+    pub fn no_effect(self) -> f64 {
         match self {
-            Reading::Quotient => value - 1.0,
-            Reading::Plain | Reading::Count => value,
+            Reading::Quotient => 1.0,
+            Reading::Plain | Reading::Count => 0.0,
         }
+    }
+
+    fn effect(self, value: f64) -> f64 {
+        value - self.no_effect()
     }
 
     fn words(self, value: f64) -> String {

@@ -61,6 +61,8 @@ pub struct LineAccess {
     pub answers: u8,
     /// The parts of an atomic that caches perform one after the other, where they are counted.
     pub parts: u8,
+    /// The number of its kernel's name.
+    pub kernel: u16,
 }
 
 impl LineAccess {
@@ -79,6 +81,7 @@ impl LineAccess {
             outstanding: true,
             answers: 1,
             parts: 0,
+            kernel: 0,
         }
     }
 
@@ -116,6 +119,11 @@ impl AccessQueue {
     /// Removes the head of the queue, which the private cache has accepted.
     pub fn accept(&mut self) {
         self.waiting.pop_front();
+    }
+
+    /// The accesses that have been queued last, so many of them.
+    pub fn last(&self, count: u32) -> impl Iterator<Item = &LineAccess> {
+        self.waiting.iter().rev().take(count as usize).map(|&id| self.accesses.get(id))
     }
 
     /// The number of accesses that the private cache has not accepted.

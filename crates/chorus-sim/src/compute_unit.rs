@@ -9,6 +9,8 @@ use crate::clock::Ticks;
 
 /// A kernel that units run, with the checker of its annotations where accesses are checked.
 pub struct Job {
+    /// The number of its name among those of the kernels of the run.
+    pub name: u16,
     /// The kernel that it runs.
     pub kernel: Kernel,
     /// The checker of its annotations.

@@ -5,6 +5,7 @@
 use chorus_system::{Dram, DramModel, DramTiming, Gddr5};
 
 use crate::clock::{Clock, Ticks};
+use crate::jitter::Jitter;
 use crate::port::{Port, Rate};
 
 /// A request to a channel.
@@ -55,6 +56,8 @@ pub struct MemoryChannel {
     capacity: usize,
     latency: Ticks,
     bus: Bus,
+    /// The variation of its latency, and when the last read was done. No read overtakes another.
+    jitter: Option<(Jitter, Ticks)>,
 }
 
 /// The timing model of a channel.
@@ -67,9 +70,10 @@ enum Bus {
 }
 
 impl MemoryChannel {
-    /// An idle channel for lines of `line_bytes`.
-    pub fn new(config: &Dram, clock: Clock, line_bytes: u32) -> MemoryChannel {
+    /// An idle channel for lines of `line_bytes`, whose latency varies by `jitter`.
+    pub fn new(config: &Dram, clock: Clock, line_bytes: u32, jitter: Option<Jitter>) -> MemoryChannel {
         MemoryChannel {
+            jitter: jitter.map(|jitter| (jitter, 0)),
             queue: Vec::with_capacity(config.queue as usize),
             capacity: config.queue as usize,
             latency: clock.cycles(u64::from(config.latency_cycles)),
@@ -144,7 +148,12 @@ impl MemoryChannel {
             }
         };
         let (id, write) = (request.id, request.write);
-        Some(Decision { id, write, done: moved + self.latency, row_hit, next: next.max(now + 1) })
+        let mut done = moved + self.latency;
+        if let Some((jitter, last)) = self.jitter.as_mut().filter(|_| !write) {
+            done = (done + jitter.next()).max(*last);
+            *last = done;
+        }
+        Some(Decision { id, write, done, row_hit, next: next.max(now + 1) })
     }
 }
 
@@ -290,7 +299,7 @@ mod tests {
     fn channel(set: &[&str]) -> MemoryChannel {
         let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();
         let config = resolve("tc", Scale::Paper, &set).unwrap().config;
-        MemoryChannel::new(&config.dram, ClockDomains::new(&config.clocks).dram, 128)
+        MemoryChannel::new(&config.dram, ClockDomains::new(&config.clocks).dram, 128, None)
     }
 
     fn read(id: u32, line: u64) -> DramRequest {

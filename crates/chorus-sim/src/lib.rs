@@ -9,9 +9,11 @@ mod coalescer;
 mod command_processor;
 mod compute_unit;
 pub mod definitions;
+pub mod distribution;
 mod dram;
 mod energy;
 mod issue;
+mod jitter;
 mod l3;
 mod machine;
 mod network;
@@ -23,13 +25,19 @@ mod quiet;
 pub mod routes;
 mod sectors;
 mod seniority;
+pub mod series;
 mod sharing;
+pub mod sharing_profile;
 pub mod simulate;
 mod slab;
 pub mod stats;
 mod store_buffer;
 pub mod synthetic;
+pub mod watch;
 
 pub use machine::{SimError, StuckCause, StuckReport, StuckWave};
 pub use quiet::quietly;
-pub use simulate::{KernelRun, Metrics, Settings, Simulated, Stream, simulate, simulate_streams, simulate_with};
+pub use simulate::{
+    KernelRun, Metrics, Settings, Simulated, Stream, simulate, simulate_streams, simulate_watched, simulate_with,
+};
+pub use watch::{Noted, Progress, Watch};

@@ -13,7 +13,9 @@ use crate::clock::ClockDomains;
 use crate::energy::access_energies;
 use crate::issue::WAVES_MAX;
 use crate::machine::{Machine, STREAMS_MAX, SimError, with_machine};
+use crate::series::Series;
 use crate::stats::{COUNTERS, CountedOn, Counter, Distance, Stats, Unit};
+use crate::watch::{Noted, Progress, Watch};
 
 /// Counters and derived figures by their keys.
 pub type Metrics = BTreeMap<String, f64>;
@@ -65,13 +67,15 @@ pub struct Settings {
     /// The longest time for which components run alone, in ticks, or nothing for as long as possible. Results do not
     /// depend on it.
     pub window: Option<u64>,
+    /// The seed of the variation of memory latencies, on machines that have one (`timing.jitter`).
+    pub seed: u64,
 }
 
 impl Settings {
     /// The defaults that a protocol declares, for programs that may contain fences.
     pub fn defaults(protocol: &dyn Protocol) -> Settings {
         let parameters = Parameters::defaults(protocol.parameters());
-        Settings { parameters, fences: true, fault: None, check_annotations: true, threads: 1, window: None }
+        Settings { parameters, fences: true, fault: None, check_annotations: true, threads: 1, window: None, seed: 0 }
     }
 }
 
@@ -113,6 +117,18 @@ pub fn simulate_streams(
     streams: &mut [Stream<'_>],
     memory: HostMemory,
 ) -> Result<Simulated, SimError> {
+    simulate_watched(config, protocol, settings, Watch::default(), streams, memory).map(|(simulated, _)| simulated)
+}
+
+/// Runs programs like [`simulate_streams`], and shows and notes what `watch` asks for.
+pub fn simulate_watched(
+    config: &SystemConfig,
+    protocol: &'static dyn Protocol,
+    settings: Settings,
+    watch: Watch<'_>,
+    streams: &mut [Stream<'_>],
+    memory: HostMemory,
+) -> Result<(Simulated, Noted), SimError> {
     check_streams(config, streams)?;
     if config.core.lanes as usize != LANES {
         return Err(SimError::Unsupported(format!(
@@ -125,9 +141,9 @@ pub fn simulate_streams(
         return Err(SimError::Unsupported(format!("core.wavefronts is {given}; at most {WAVES_MAX} are supported")));
     }
     match config.l1.line_bytes {
-        128 => run::<32>(config, protocol, settings, streams, memory),
-        64 => run::<16>(config, protocol, settings, streams, memory),
-        8 => run::<2>(config, protocol, settings, streams, memory),
+        128 => run::<32>(config, protocol, settings, watch, streams, memory),
+        64 => run::<16>(config, protocol, settings, watch, streams, memory),
+        8 => run::<2>(config, protocol, settings, watch, streams, memory),
         bytes => {
             Err(SimError::Unsupported(format!("l1.line_bytes is {bytes}; lines of 8, 64 and 128 bytes are supported")))
         }
@@ -162,15 +178,16 @@ fn run<const W: usize>(
     config: &SystemConfig,
     protocol: &'static dyn Protocol,
     settings: Settings,
+    watch: Watch<'_>,
     streams: &mut [Stream<'_>],
     memory: HostMemory,
-) -> Result<Simulated, SimError>
+) -> Result<(Simulated, Noted), SimError>
 where
     dyn Protocol: Build<W>,
 {
-    with_machine::<W, _>(config, protocol, settings, &memory, |machine| {
-        let kernels = run_streams(machine, config, protocol, streams, &memory)?;
-        let simulated_ns = machine.nanoseconds();
+    with_machine::<W, _>(config, protocol, settings, watch, &memory, |machine| {
+        let kernels = run_streams(machine, config, protocol, streams, &memory, watch.progress)?;
+        let (simulated_ns, machine_clocks) = (machine.nanoseconds(), machine.clocks());
         let (stats, tallies) = machine.count();
         let mut metrics = metrics(&stats, simulated_ns, config, protocol, &machine.clocks());
         metrics.extend(tallies);
@@ -181,7 +198,10 @@ where
             metrics.insert("table.structures".to_string(), structures as f64);
             metrics.insert("table.structures_max".to_string(), structures_max as f64);
         }
-        Ok(Simulated {
+        let of_counters = |stats: &Stats| self::metrics(stats, simulated_ns, config, protocol, &machine_clocks);
+        let series = watch.every.map(|every| Series::new(every, &machine.samples(), of_counters, machine_clocks.core));
+        let (distributions, sharing) = machine.notes();
+        let simulated = Simulated {
             cycles: machine.cycles(),
             simulated_ns,
             accesses: stats.get(Counter::L1Accesses),
@@ -189,7 +209,8 @@ where
             metrics,
             kernels,
             readings: streams.iter().flat_map(|stream| stream.program.readings(&memory)).collect(),
-        })
+        };
+        Ok((simulated, Noted { series, distributions, sharing }))
     })
 }
 
@@ -201,7 +222,12 @@ fn run_streams<const W: usize>(
     protocol: &'static dyn Protocol,
     streams: &mut [Stream<'_>],
     memory: &HostMemory,
+    progress: Option<&Progress>,
 ) -> Result<Vec<KernelRun>, SimError> {
+    let expected: Option<usize> = streams.iter().map(|stream| stream.program.kernels()).sum();
+    if let Some((progress, expected)) = progress.zip(expected) {
+        progress.expect_kernels(expected as u64);
+    }
     let mut kernels = Vec::new();
     let mut running: Vec<Option<Before>> = Vec::new();
     for (number, stream) in streams.iter_mut().enumerate() {
@@ -213,6 +239,7 @@ fn run_streams<const W: usize>(
         let counts = machine.count();
         if let Some(before) = running[number].take() {
             kernels.push(kernel_run(machine, before, &counts, config, protocol));
+            progress.inspect(|progress| progress.end_kernel());
         }
         running[number] = launch_next(machine, number, &mut streams[number], memory, counts)?;
     }

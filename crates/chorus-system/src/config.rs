@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::fences::Fences;
 use crate::instructions::Instructions;
 use crate::networks::{Link, Network};
+use crate::timing::Timing;
 
 /// A whole machine, as read from `systems/*.toml` after its scale and overrides have been applied.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -53,6 +54,9 @@ pub struct SystemConfig {
     pub l3: Option<L3>,
     /// Off-chip memory, one channel beside each bank of the last coherent cache.
     pub dram: Dram,
+    /// The variation of times from run to run. Without it, runs that differ in nothing but their seed may take equal
+    /// times.
+    pub timing: Option<Timing>,
     /// The command processors that launch kernels. They matter under protocols in which they give commands to caches.
     pub command_processor: CommandProcessor,
     /// Energy constants of the interconnect.

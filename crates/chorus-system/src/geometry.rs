@@ -53,6 +53,8 @@ const COST_MAX: u32 = 10_000;
 const LATENCY_CYCLES_MAX: u32 = 1_000_000;
 /// Bound on a DRAM timing parameter in cycles.
 const TIMING_CYCLES_MAX: u32 = 10_000;
+/// Most core cycles by which memory latency varies: far more than machines show.
+const JITTER_CYCLES_MAX: u32 = 1_000;
 /// Line sizes: two words for hand-made cases, and the line sizes of GPUs.
 const LINE_BYTES: [u32; 3] = [8, 64, 128];
 /// The least common multiple of the clocks stays below this, so that a cycle is never more than a million ticks.
@@ -106,6 +108,9 @@ pub(crate) fn check(config: &SystemConfig) -> Check {
     }
     check_dram(&config.dram, config.l1.line_bytes)?;
     check_fetch(config)?;
+    if let Some(timing) = &config.timing {
+        between("timing.jitter", timing.jitter, 0, JITTER_CYCLES_MAX)?;
+    }
     check_command_processor(&config.command_processor)?;
     check_energy(&config.energy)?;
     config.access_energy.as_ref().map_or(Ok(()), check_access_energy)?;

@@ -12,6 +12,7 @@
 //! | `networks.rs` | its networks, part of the same types |
 //! | `instructions.rs` | its machine instructions by class, part of the same types |
 //! | `fences.rs` | the cost of its fences, part of the same types |
+//! | `timing.rs` | the variation of its times from run to run, part of the same types |
 //! | `schema.rs` | keys and kinds of value, read off those types |
 //! | `kinds.rs` | which keys a table has, given the kind that it chooses |
 //! | `registry.rs` | systems by name: the shipped ones, those that a user adds, and system files on disk |
@@ -48,6 +49,7 @@ mod resolve;
 mod scale;
 mod schema;
 mod text_file;
+mod timing;
 
 pub use config::{
     AccessEnergy, AtomicLanes, AtomicOrder, Clocks, CommandProcessor, Core, CpuCores, Directory, DirectoryRange,
@@ -67,3 +69,4 @@ pub use registry::{SYSTEMS, SystemFile, is_path};
 pub use resolve::{Resolved, resolve, resolve_among, resolve_text, resolve_text_among, scales, scales_among};
 pub use scale::Scale;
 pub use text_file::read_text;
+pub use timing::Timing;

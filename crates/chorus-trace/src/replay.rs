@@ -72,6 +72,10 @@ impl Program for Replay {
         Some(Kernel::of_sources(name, work_groups, waves, start).registers(registers).lds(lds))
     }
 
+    fn kernels(&self) -> Option<usize> {
+        Some(self.trace.kernels())
+    }
+
     fn check(&self, _: &HostMemory) -> Verdict {
         match self.trace.failure() {
             Some(error) => Verdict::Wrong(Mismatch(error.to_string())),

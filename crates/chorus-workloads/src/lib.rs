@@ -4,9 +4,9 @@
 //! which published program it follows, keeps that program's sharing pattern, and computes real values, so a protocol
 //! that loses a write is seen in the result. It declares its sizes, which users can set ([`size`]).
 //!
-//! Modules that several suites use lie beside the folders: the graphs (`graph/`), the random numbers (`generator.rs`),
-//! the barriers (`fast_barrier.rs`, `collaborative_barrier.rs`), and so on. [`registry`] is the contract of a workload,
-//! and lists the suites; [`program`] is the usual kind of program.
+//! Modules that several suites use lie beside the folders: the graphs (`graph/`), the barriers (`fast_barrier.rs`,
+//! `collaborative_barrier.rs`), and so on. [`registry`] is the contract of a workload, and lists the suites;
+//! [`program`] is the usual kind of program, and [`generator`] has the random numbers that inputs are drawn from.
 //!
 //! A workload prepares its data and gives a program, which any machine can run. Here it runs on flat memory, where only
 //! the program itself can go wrong:
@@ -27,7 +27,6 @@ mod collaborative_barrier;
 mod dnn;
 mod fast_barrier;
 mod gemm;
-pub mod generator;
 pub mod graph;
 mod hetero_mark;
 mod hpc;
@@ -48,5 +47,6 @@ pub mod size;
 mod tile_rows;
 mod tutorial;
 
+pub use chorus_kernel::generator;
 pub use registry::{Paper, Suite, Workload, find, workloads};
 pub use size::{SizeSpec, Sizes};

@@ -66,6 +66,7 @@ type Readings = Box<dyn Fn(&HostMemory) -> Vec<(String, Vec<f64>)>>;
 /// holds.
 pub struct HostProgram {
     next: Next,
+    kernels: Option<usize>,
     outputs: Vec<Output>,
     invariants: Vec<Invariant>,
     readings: Option<Readings>,
@@ -74,14 +75,14 @@ pub struct HostProgram {
 impl HostProgram {
     /// The program that launches these kernels one after the other and leaves these outputs.
     pub fn new(kernels: Vec<Kernel>, outputs: Vec<Output>) -> HostProgram {
-        let mut kernels = kernels.into_iter();
-        HostProgram::deciding(move |_| kernels.next(), outputs)
+        let (count, mut kernels) = (kernels.len(), kernels.into_iter());
+        HostProgram { kernels: Some(count), ..HostProgram::deciding(move |_| kernels.next(), outputs) }
     }
 
     /// A program that decides what to launch when the last kernel has ended. A wrong result in memory must not keep
     /// `next` from ending.
     pub fn deciding(next: impl FnMut(&HostMemory) -> Option<Kernel> + 'static, outputs: Vec<Output>) -> HostProgram {
-        HostProgram { next: Box::new(next), outputs, invariants: Vec::new(), readings: None }
+        HostProgram { next: Box::new(next), kernels: None, outputs, invariants: Vec::new(), readings: None }
     }
 
     /// Adds a statement that the result must also pass, for algorithms with many right results.
@@ -105,6 +106,10 @@ impl HostProgram {
 impl Program for HostProgram {
     fn next_kernel(&mut self, memory: &HostMemory) -> Option<Kernel> {
         (self.next)(memory)
+    }
+
+    fn kernels(&self) -> Option<usize> {
+        self.kernels
     }
 
     fn check(&self, memory: &HostMemory) -> Verdict {

@@ -19,6 +19,8 @@
 //! | `failure.rs` | the end of a verb: exit codes and error messages |
 //! | `output.rs` | stdout that may close early; tables and numbers for people |
 //! | `activity.rs` | progress of a verb that takes long |
+//! | `run_progress.rs` | how far one run has come |
+//! | `watching.rs` | what a run notes beside its counters: options, tables and charts |
 //! | `interrupt.rs` | Ctrl-C while a matrix runs |
 //! | `proof.rs` | every check of every protocol, as a page |
 //! | `replays.rs` | a violation taken step by step again, and drawn |
@@ -39,10 +41,12 @@ mod output;
 mod overnight;
 mod proof;
 mod replays;
+mod run_progress;
 mod session;
 mod validated_litmus;
 mod verbs;
 mod virtual_networks;
+mod watching;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

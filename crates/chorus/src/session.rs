@@ -39,6 +39,11 @@ impl Session {
         self.registry.expect_protocol(name).map_err(Failure::bad_input)
     }
 
+    /// The form in which progress is shown.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
     /// Shows progress through a number of steps. Without a number there is one step of unknown length.
     pub fn activity(&self, steps: Option<usize>) -> Activity {
         Activity::new(self.style, steps)

@@ -6,6 +6,7 @@ use super::palette::{define_hatchings, fill_rect};
 use super::stated::{STATED, draw_range, draw_stated, stated_in, title_of};
 use super::{Drawing, LEFT, PLOT_HEIGHT, RIGHT, WIDTH_WIDE};
 use crate::figure::{Bar, FigureData, Group};
+use crate::interval::Interval;
 use crate::svg::{Anchor, Svg};
 
 /// The width of a bar with its margin, where there is room.
@@ -91,7 +92,7 @@ fn groups_in_row(groups: usize, group_width: f64) -> usize {
 
 fn highest(figure: &FigureData, groups: &[&Group], least: f64) -> f64 {
     let values = groups.iter().flat_map(|group| &group.bars).filter_map(Bar::value);
-    let by_seed = groups.iter().flat_map(|group| &group.by_seed).flatten().copied();
+    let by_seed = groups.iter().flat_map(|group| &group.intervals).flatten().map(|interval| interval.high);
     let stated = stated_in(figure).map(|stated| stated.value);
     values.chain(by_seed).chain(stated).fold(least, f64::max)
 }
@@ -172,12 +173,13 @@ impl Plot<'_> {
             svg.close();
             below += value;
         }
-        let range = group.range(index);
-        if let Some((least, greatest)) = range {
-            let title = format!("{name}: {least:.4} to {greatest:.4} over the seeds");
-            draw_range(svg, &title, x + width / 2.0, (y(least), y(greatest)));
+        let interval = group.interval(index);
+        if let (Some(Interval { seeds, mean, low, high }), Some((least, greatest))) = (interval, group.range(index)) {
+            let confident = format!("mean of {seeds} seeds {mean:.4}, 95 % interval {low:.4} to {high:.4}");
+            let title = format!("{name}: {least:.4} to {greatest:.4} over the seeds; {confident}");
+            draw_range(svg, &title, x + width / 2.0, (y(low.max(0.0)), y(high)));
         }
-        let top = range.map_or(total, |range| range.1.max(total));
+        let top = interval.map_or(total, |interval| interval.high.max(total));
         let (centre, above) = (x + width / 2.0, y(top) - 4.0);
         if self.bar_width < UPRIGHT_WIDTH {
             let turned = Anchor { side: "start", turn_degrees: -90 };

@@ -1,4 +1,4 @@
-//! The marks for the paper's own numbers, and for the range of the seeds.
+//! The marks for the paper's own numbers, and for the intervals over the seeds.
 
 use crate::figure::FigureData;
 use crate::stated::Stated;
@@ -24,7 +24,7 @@ pub(super) fn draw_stated(svg: &mut Svg, title: &str, (x, y): (f64, f64)) {
     svg.close();
 }
 
-/// Marks the least and the greatest height over the seeds.
+/// Marks the interval over the seeds.
 pub(super) fn draw_range(svg: &mut Svg, title: &str, x: f64, (lowest, highest): (f64, f64)) {
     svg.open_titled(title);
     svg.line("range", (x, lowest), (x, highest));

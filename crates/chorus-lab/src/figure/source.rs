@@ -41,7 +41,8 @@ impl Source<'_> {
         let drawn: Vec<Result<Drawn, String>> = series.map(|series| self.drawn(&workload, series)).collect();
         let by_seed = drawn.iter().map(|drawn| drawn.as_ref().map_or_else(|_| Vec::new(), Drawn::totals)).collect();
         let bars = drawn.into_iter().map(|drawn| drawn.map_or_else(Bar::Missing, |drawn| Bar::Parts(drawn.mean)));
-        Group { bars: bars.collect(), by_seed, baseline: self.baseline(&workload), label: workload }
+        let baseline = self.baseline(&workload);
+        Group::new(workload, baseline, bars.collect(), by_seed)
     }
 
     /// The protocol to which a workload is relative.
@@ -123,7 +124,7 @@ impl Source<'_> {
             notes.extend(smaller_mean(&label, &members, &common));
             let bars = (0..figure.series.len()).map(|index| mean_bar(mean, &common, index)).collect();
             let by_seed = (0..figure.series.len()).map(|index| mean_by_seed(mean, &common, index)).collect();
-            groups.push(Group { label, baseline: None, bars, by_seed });
+            groups.push(Group::new(label, None, bars, by_seed));
         }
         groups
     }

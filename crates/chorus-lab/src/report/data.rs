@@ -3,6 +3,7 @@
 use super::number;
 use crate::figure::{Bar, FigureData, Group};
 use crate::html::{Cell, Narrow, table};
+use crate::interval::Interval;
 
 /// The data of a figure: one row per workload, and per series where bars have parts.
 pub(super) fn table_of(figure: &FigureData) -> String {
@@ -18,17 +19,21 @@ fn lines_table(figure: &FigureData, lines: &[Group]) -> String {
     let mut headers = vec![Cell::text(figure.swept.as_deref().unwrap_or_default())];
     headers.extend(figure.points().iter().map(|series| Cell::number(&series.label)));
     let row = |line: &Group| {
-        let bars = line.bars.iter().map(|bar| bar_cell(bar, None));
+        let bars = line.bars.iter().map(|bar| bar_cell(bar, None, None));
         std::iter::once(Cell::name(&line.label)).chain(bars).collect()
     };
     table(Narrow::Scroll, &headers, &lines.iter().map(row).collect::<Vec<Vec<Cell>>>())
 }
 
-/// The height of a bar, and the paper's number behind it where the text gives one.
-fn bar_cell(bar: &Bar, stated: Option<f64>) -> Cell {
-    let height = match bar {
-        Bar::Parts(parts) => number(parts.iter().sum()),
-        Bar::Missing(why) => why.clone(),
+/// The height of a bar, with its interval where there are several seeds, and the paper's number behind it where the
+/// text gives one.
+fn bar_cell(bar: &Bar, interval: Option<Interval>, stated: Option<f64>) -> Cell {
+    let height = match (bar, interval) {
+        (Bar::Parts(parts), None) => number(parts.iter().sum()),
+        (Bar::Parts(parts), Some(interval)) => {
+            format!("{} ± {}", number(parts.iter().sum()), number(interval.half()))
+        }
+        (Bar::Missing(why), _) => why.clone(),
     };
     Cell::number(match stated {
         Some(stated) => format!("{height} (paper {stated})"),
@@ -49,7 +54,7 @@ fn plain_table(figure: &FigureData) -> String {
     let row = |(index, group): (usize, &Group)| {
         let mut row = vec![Cell::name(&group.label)];
         let bars = group.bars.iter().enumerate();
-        row.extend(bars.map(|(series, bar)| bar_cell(bar, stated(figure, index, series))));
+        row.extend(bars.map(|(series, bar)| bar_cell(bar, group.interval(series), stated(figure, index, series))));
         if let Some(markers) = &figure.markers {
             let at = markers.at.get(index).copied().flatten();
             row.push(Cell::number(at.map_or_else(|| "–".to_owned(), place)));
@@ -71,7 +76,7 @@ fn parts_table(figure: &FigureData) -> String {
             match bar {
                 Bar::Parts(parts) => {
                     row.extend(parts.iter().map(|&part| Cell::number(number(part))));
-                    row.push(bar_cell(bar, stated(figure, at, index)));
+                    row.push(bar_cell(bar, group.interval(index), stated(figure, at, index)));
                 }
                 Bar::Missing(why) => {
                     row.extend(figure.parts.iter().map(|_| Cell::number("–")));

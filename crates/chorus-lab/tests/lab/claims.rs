@@ -6,12 +6,12 @@ use chorus_lab::claim::{self, Evaluation};
 use chorus_lab::experiment::Experiment;
 use chorus_lab::figure::{FigureData, Results};
 use chorus_lab::paper;
-use chorus_lab::run::Record;
+use chorus_lab::run::{Outcome, Record, RunResult, RunSpec};
 use chorus_lab::verdict::{ClaimGroup, Verdict};
 use chorus_registry::PAPERS;
 use chorus_system::Scale;
 
-use crate::fake::{experiment, paper as small_paper, record, registry};
+use crate::fake::{cycles, experiment, paper as small_paper, record, registry, result};
 
 const CLAIM: &str = r#"[[claim]]
 id = "speed"
@@ -62,6 +62,29 @@ fn a_quotient_is_judged_by_its_effect() {
         (evaluation.effect_recovered.map(|share| (share * 10.0).round()), evaluation.group),
         (Some(6.0), ClaimGroup::Results)
     );
+}
+
+#[test]
+fn a_claim_over_several_seeds_says_whether_its_effect_is_significant() {
+    let mut experiment = experiment();
+    experiment.repeat(Some(3), Some(4));
+    let specs = experiment.runs(Scale::Quick);
+    assert!(specs.iter().all(|spec| spec.set[0] == "timing.jitter=4"), "variants have the last word");
+    // The baseline takes 8000 cycles, and less with every seed, so that speed-ups of 4 and 1 are smaller.
+    let jittered = |spec: &RunSpec| {
+        let cycles = cycles(spec) - if spec.protocol == "no-l1" { 80 * spec.seed } else { 0 };
+        Record { outcome: Outcome::Finished(Box::new(RunResult { cycles, ..result(spec) })), ..record(spec) }
+    };
+    let records: Vec<Record> = specs.iter().map(jittered).collect();
+    let claims = claim::read("claims.toml", CLAIM, &experiment).unwrap().claims;
+    let evaluation = claim::evaluate(&claims, &figures(&experiment, &records), &BTreeMap::new()).remove(0);
+    let significance = evaluation.significance.expect("there are several seeds");
+    // 1.6 less 1, 2 and 3 per cent.
+    assert_eq!(significance.interval.seeds, 3);
+    assert!((significance.interval.mean - 1.6 * 0.98).abs() < 1e-9, "{significance:?}");
+    assert!((significance.interval.half() - 4.303 * 0.016 / 3.0_f64.sqrt()).abs() < 1e-9, "{significance:?}");
+    assert!(significance.significant && significance.includes_paper);
+    assert!(evaluation.reason.ends_with("over 3 seeds: significant, with the paper's number in it"), "{evaluation:?}");
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn an_unknown_key_is_named_with_its_place_and_the_nearest_one() {
         "workloads = [",
         "workload = [",
         "small.toml:8:1: unknown key `workload`; did you mean `workloads`? accepted: `name`, `workloads`, `protocols`, \
-         `baseline`, `seeds`, `variant`",
+         `baseline`, `seeds`, `jitter`, `variant`",
     );
     check_message(
         "label = \"GPU-VI\"",

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 
-use chorus_lab::export::{self, COLUMNS};
-use chorus_lab::run::{Record, RunError, RunErrorKind};
+use chorus_lab::export::{self, COLUMNS, Content};
+use chorus_lab::notes::{Notes, Series};
+use chorus_lab::run::{Outcome, Record, RunError, RunErrorKind, RunResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
 
@@ -47,7 +48,7 @@ fn parse(text: &str) -> Vec<Vec<String>> {
 
 fn csv() -> Vec<Vec<String>> {
     let mut bytes = Vec::new();
-    export::write_csv(&records(), &mut bytes).unwrap();
+    export::write_csv(&records(), Content::Metrics, &mut bytes).unwrap();
     parse(&String::from_utf8(bytes).unwrap())
 }
 
@@ -69,10 +70,27 @@ fn csv_keeps_texts_with_quotes_and_line_breaks() {
 }
 
 #[test]
+fn a_time_series_has_a_row_for_each_counter_and_interval() {
+    let spec = spec("gpu-vi", "stn");
+    let counters = [("dram.reads".to_owned(), vec![3.0, 4.0])].into();
+    let notes = Notes { series: Some(Series { every: 100, ends: vec![100, 150], counters }), ..Notes::default() };
+    let outcome = Outcome::Finished(Box::new(RunResult { notes, ..result(&spec) }));
+    let mut bytes = Vec::new();
+    export::write_csv(&[record(&spec), Record { outcome, ..record(&spec) }], Content::Series, &mut bytes).unwrap();
+    let rows = parse(&String::from_utf8(bytes).unwrap());
+    let column = |name: &str| COLUMNS.iter().position(|column| column.name == name).unwrap();
+    let shown = |row: &Vec<String>| ["metric", "value", "interval_end"].map(|name| row[column(name)].clone());
+    assert_eq!(
+        rows[1..].iter().map(shown).collect::<Vec<_>>(),
+        [["dram.reads", "3", "100"], ["dram.reads", "4", "150"]]
+    );
+}
+
+#[test]
 fn parquet_reads_back_as_the_same_rows_as_csv() {
     let directory = Directory::new();
     let path = directory.join("runs.parquet");
-    export::write_parquet_file(&records(), &path).unwrap();
+    export::write_parquet_file(&records(), Content::Metrics, &path).unwrap();
     let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
     let mut rows = Vec::new();
     for row in reader.get_row_iter(None).unwrap() {
@@ -93,7 +111,7 @@ fn parquet_reads_back_as_the_same_rows_as_csv() {
 fn parquet_columns_are_typed() {
     let directory = Directory::new();
     let path = directory.join("runs.parquet");
-    export::write_parquet_file(&records(), &path).unwrap();
+    export::write_parquet_file(&records(), Content::Metrics, &path).unwrap();
     let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
     let row = reader.get_row_iter(None).unwrap().next().unwrap().unwrap();
     let column = |name: &str| COLUMNS.iter().position(|column| column.name == name).unwrap();
@@ -106,11 +124,11 @@ fn parquet_columns_are_typed() {
 fn nothing_exports_as_a_header_alone() {
     let directory = Directory::new();
     let path = directory.join("runs.parquet");
-    export::write_parquet_file(&[], &path).unwrap();
+    export::write_parquet_file(&[], Content::Metrics, &path).unwrap();
     let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
     assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
     let mut bytes = Vec::new();
-    export::write_csv(&[], &mut bytes).unwrap();
+    export::write_csv(&[], Content::Metrics, &mut bytes).unwrap();
     assert_eq!(String::from_utf8(bytes).unwrap().lines().count(), 1);
 }
 
@@ -118,6 +136,6 @@ fn nothing_exports_as_a_header_alone() {
 fn a_file_that_cannot_be_written_is_named() {
     let directory = Directory::new();
     let path = directory.join("absent/runs.csv");
-    let message = export::write_csv_file(&records(), &path).unwrap_err().to_string();
+    let message = export::write_csv_file(&records(), Content::Metrics, &path).unwrap_err().to_string();
     assert!(message.contains("absent/runs.csv: no such file or directory"), "{message}");
 }

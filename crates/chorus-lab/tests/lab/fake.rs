@@ -215,6 +215,7 @@ pub fn result(spec: &RunSpec) -> RunResult {
         result: CheckResult::Pass,
         kernels: vec![KernelResult { name: "step".to_owned(), cycles, metrics: metrics.clone() }],
         readings: BTreeMap::new(),
+        notes: chorus_lab::notes::Notes::default(),
         metrics,
     }
 }

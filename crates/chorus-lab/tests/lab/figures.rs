@@ -137,6 +137,10 @@ fn several_seeds_count_as_their_mean() {
     assert_eq!(figure.workloads[0].by_seed[1], [2.0, 1.5]);
     assert_eq!(figure.workloads[0].range(1), Some((1.5, 2.0)));
     assert_eq!(figure.means[0].range(1), Some((1.5, 2.0)));
+    // The mean of the quotients by seed, and t times the root of their variance over 2.
+    let interval = figure.workloads[0].interval(1).unwrap();
+    assert_eq!((interval.seeds, interval.mean), (2, 1.75));
+    check_near(Some(interval.half()), 12.706 * 0.25);
     let drawing = draw(&figure, "f0", &[0, 1]).markup;
     assert!(drawing.contains("stn, GPU-VI: 1.5000 to 2.0000 over the seeds"), "{drawing}");
 }
@@ -145,6 +149,7 @@ fn several_seeds_count_as_their_mean() {
 fn one_seed_has_no_range() {
     let figure = compute("speed", &all());
     assert_eq!((figure.workloads[0].range(0), figure.means[0].range(0)), (None, None));
+    assert_eq!((figure.workloads[0].interval(0), figure.means[0].interval(0)), (None, None));
     assert!(!draw(&figure, "f0", &[0, 1]).markup.contains("class=\"range\""));
 }
 

@@ -20,8 +20,10 @@ use super::packets::{Cause, Packet, Packets};
 use super::paths::Paths;
 use super::plan::{NEVER, Plan};
 use crate::clock::Ticks;
+use crate::distribution::{Noting, Source};
 use crate::pages::Pages;
 use crate::sharing::Sharing;
+use crate::sharing_profile::SharingProfile;
 use crate::stats::{Counter, Distance, Stats};
 
 /// The state that components read and that changes only between turns.
@@ -105,6 +107,12 @@ pub(super) struct Context<const W: usize> {
     pub(super) packets: Packets<W>,
     /// The access that causes what is sent now.
     pub(super) cause: Cause,
+    /// The farthest place that the answers come from which a private cache gets now.
+    pub(super) answered_from: Source,
+    /// The latencies of accesses, where they are noted.
+    pub(super) latencies: Option<Box<Noting>>,
+    /// The sharing of lines, where that is noted.
+    pub(super) profile: Option<Box<SharingProfile>>,
     pub(super) outbox: Outbox<W>,
     /// Messages within a component that take no time. They wait until the step that sent them has ended.
     pub(super) instant: VecDeque<Message<W>>,
@@ -165,6 +173,9 @@ impl<const W: usize> Context<W> {
             stats: Stats::default(),
             packets: Packets::default(),
             cause: Cause::default(),
+            answered_from: Source::default(),
+            latencies: plan.notes_latencies.then(Box::default),
+            profile: plan.notes_sharing.then(Box::default),
             outbox: Outbox { evicts: true, ..Outbox::default() },
             instant: VecDeque::new(),
             endpoints: (0..).zip(owners.iter()).map(end).collect(),
@@ -292,12 +303,16 @@ impl<const W: usize> Context<W> {
             }
             return;
         }
-        let (distance, origin) = if from.gpu == to.gpu { (Distance::InterGpm, 1) } else { (Distance::InterGpu, 2) };
+        let (distance, origin, farthest) = match from.gpu == to.gpu {
+            true => (Distance::InterGpm, 1, Source::OtherModule),
+            false => (Distance::InterGpu, 2, Source::OtherGpu),
+        };
+        let cause = Cause { farthest: packet.cause.farthest.max(farthest), ..packet.cause };
         let (path, time) = (paths.path(from.module, to.module), packet.enqueued);
         self.stats.add_distant(distance, spec.class, u64::from(packet.bytes), u64::from(path.links));
         self.stats.add(Counter::RemoteFlits, short_flits::<W>(data));
         let source = self.end(message.src).next_key(message.src.0);
-        let id = self.packets.insert(Packet { is_credited: false, origin, ..packet }, message);
+        let id = self.packets.insert(Packet { is_credited: false, origin, cause, ..packet }, message);
         if let Some(fabric) = &mut self.fabric {
             fabric.put(paths.step(path.first).port, Entry { time, source, id, length: path.first });
         }

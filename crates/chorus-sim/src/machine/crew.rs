@@ -5,6 +5,8 @@
 //! read the page table and the program's memory during a turn. Only the main thread changes the page table, between
 //! turns.
 
+mod noting;
+
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -30,10 +32,14 @@ use super::{SimError, build};
 use crate::clock::{ClockDomains, Ticks};
 use crate::command_processor::CommandProcessor;
 use crate::definitions::metric_key;
+use crate::distribution::Noting;
 use crate::pages::Pages;
 use crate::quiet::{is_quiet, set_quiet};
+use crate::series::Sampler;
+use crate::sharing_profile::SharingProfile;
 use crate::simulate::Settings;
-use crate::stats::Stats;
+use crate::stats::{Counter, Stats};
+use crate::watch::{Progress, Watch};
 
 /// A piece of work for all partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +50,8 @@ enum Task {
     WriteBack(Newer),
     /// Say what has been counted.
     Count,
+    /// Hand over what has been noted beside counters.
+    Notes,
     /// List wavefronts that have not finished.
     ListWaves,
     /// Say until when something is on its way.
@@ -60,8 +68,12 @@ struct Answer {
     last: Ticks,
     reports: Vec<Report>,
     failure: Option<Failure>,
+    /// Line accesses accepted so far.
+    accesses: u64,
     stats: Stats,
     tallies: Vec<u64>,
+    latencies: Option<Box<Noting>>,
+    profile: Option<Box<SharingProfile>>,
     unfinished: usize,
     not_started: u32,
     waves: Vec<StuckWave>,
@@ -134,7 +146,7 @@ impl<const W: usize> Shared<'_, W> {
         match task {
             Task::Run(until) => partition.run(until, &env),
             Task::WriteBack(newer) => partition.write_back(newer, &env),
-            Task::Count | Task::ListWaves | Task::LastComing | Task::Stop => {}
+            Task::Count | Task::Notes | Task::ListWaves | Task::LastComing | Task::Stop => {}
         }
     }
 
@@ -151,6 +163,7 @@ impl<const W: usize> Shared<'_, W> {
         match task {
             Task::Run(_) => {
                 answer.next = partition.next();
+                answer.accesses = partition.stats().get(Counter::L1Accesses);
                 (answer.progress, answer.last) = (partition.ctx.progress, partition.ctx.last);
                 answer.reports.append(&mut partition.take_reports());
                 answer.failure = partition.take_failure();
@@ -161,6 +174,10 @@ impl<const W: usize> Shared<'_, W> {
             Task::Count => {
                 answer.stats = partition.stats().clone();
                 answer.tallies = partition.tallies(self.tally_count);
+            }
+            Task::Notes => {
+                answer.latencies = partition.ctx.latencies.take();
+                answer.profile = partition.ctx.profile.take();
             }
             Task::ListWaves => {
                 (answer.unfinished, answer.waves) = partition.stuck_waves(self.plan, LISTED);
@@ -254,6 +271,10 @@ pub(crate) struct Machine<'m, const W: usize> {
     patience: Patience,
     last: Ticks,
     tallies: &'static [TallySpec],
+    sampler: Sampler,
+    shown: Option<&'m Progress>,
+    /// Line accesses accepted so far.
+    accesses: u64,
 }
 
 /// Builds a machine and lets `program` use it.
@@ -261,6 +282,7 @@ pub(crate) fn with_machine<const W: usize, R>(
     config: &SystemConfig,
     protocol: &'static dyn Protocol,
     settings: Settings,
+    watch: Watch<'_>,
     memory: &HostMemory,
     program: impl FnOnce(&mut Machine<'_, W>) -> Result<R, SimError>,
 ) -> Result<R, SimError>
@@ -268,7 +290,7 @@ where
     dyn Protocol: Build<W>,
 {
     build::check(config, protocol)?;
-    let plan = Plan::new(config, protocol, W as u32 * 4, settings.window);
+    let plan = Plan::new(config, protocol, W as u32 * 4, &settings, watch);
     let read_only = build::read_only_lines::<W>(config, memory);
     let build = build::build_config(config, plan.topology, settings, read_only);
     let shares = shares(&plan, settings.threads as usize);
@@ -318,6 +340,9 @@ where
             patience: Patience::new(0, &config.watchdog, plan.clocks.core),
             last: 0,
             tallies: protocol.tallies(),
+            sampler: Sampler::new(watch.every.map(|cycles| plan.clocks.core.cycles(cycles))),
+            shown: watch.progress,
+            accesses: 0,
         };
         program(&mut machine)
     })
@@ -366,6 +391,9 @@ impl<const W: usize> Machine<'_, W> {
     pub(crate) fn run_until_over(&mut self) -> Result<usize, SimError> {
         loop {
             self.host.run(self.reached);
+            if self.sampler.next == self.reached {
+                self.sample()?;
+            }
             let told = self.host.told();
             if told.is_some_and(|told| told <= self.reached)
                 && let Some((over, stream)) = self.host.take_over()
@@ -374,24 +402,33 @@ impl<const W: usize> Machine<'_, W> {
                 self.write_back_for_host();
                 return Ok(stream);
             }
-            let orders = self.host.orders.iter().map(|&(time, ..)| time).min().unwrap_or(NEVER);
-            let next = self.next.min(self.host.next()).min(orders);
+            let next = self.next.min(self.host.next()).min(self.next_order());
             let end = match told {
                 Some(told) => told,
                 None => self.watch(next)?,
             };
-            self.run_turn(next.max(self.reached).saturating_add(self.plan().turn).min(end))?;
+            let until = next.max(self.reached).saturating_add(self.plan().turn).min(end).min(self.sampler.next);
+            self.run_turn(until)?;
+            if let Some(progress) = self.shown {
+                self.show(progress);
+            }
         }
+    }
+
+    /// The time of the first order that the host has not handed to a component.
+    fn next_order(&self) -> Ticks {
+        self.host.orders.iter().map(|&(time, ..)| time).min().unwrap_or(NEVER)
     }
 
     /// Lets all partitions run until everything before `until` has happened, and hears their reports.
     fn run_turn(&mut self, until: Ticks) -> Result<(), SimError> {
         self.perform(Task::Run(until));
         let mut failure: Option<Failure> = None;
-        self.next = NEVER;
+        (self.next, self.accesses) = (NEVER, 0);
         for answer in &self.crew.shared.answers {
             let mut answer = lock(answer);
             self.next = self.next.min(answer.next);
+            self.accesses += answer.accesses;
             self.progress = self.progress.max(answer.progress);
             self.last = self.last.max(answer.last);
             self.host.hear(answer.reports.drain(..));

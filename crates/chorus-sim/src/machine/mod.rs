@@ -36,6 +36,7 @@ use chorus_kernel::{ReadOnlyWritten, Undeclared};
 use chorus_protocol::controller::Unspecified;
 
 pub(crate) use crew::{Machine, with_machine};
+pub(crate) use plan::NEVER;
 pub use stuck::{StuckCause, StuckReport, StuckWave};
 
 /// Streams whose kernels can run at the same time.

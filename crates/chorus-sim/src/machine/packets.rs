@@ -4,6 +4,7 @@ use chorus_protocol::host_line::HostLine;
 use chorus_protocol::message::Message;
 
 use crate::clock::Ticks;
+use crate::distribution::Source;
 
 /// Facts about the access that causes messages. Controllers do not know them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,6 +14,8 @@ pub(super) struct Cause {
     /// The sectors of the line that are fetched, one bit each, where caches fetch by sectors. None where the whole line
     /// is.
     pub(super) sectors: u8,
+    /// The farthest place that it has been to.
+    pub(super) farthest: Source,
 }
 
 /// The route and length of a message in transit. Moving a message needs nothing else.

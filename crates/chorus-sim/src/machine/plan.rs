@@ -8,10 +8,13 @@ use chorus_system::SystemConfig;
 
 use super::paths::Paths;
 use crate::clock::{Clock, ClockDomains, Ticks};
+use crate::jitter::Jitter;
 use crate::network::Network;
+use crate::simulate::Settings;
+use crate::watch::Watch;
 
 /// A time that never comes.
-pub(super) const NEVER: Ticks = Ticks::MAX;
+pub(crate) const NEVER: Ticks = Ticks::MAX;
 
 /// The place of an agent in the machine.
 #[derive(Clone, Copy, Debug)]
@@ -106,17 +109,24 @@ pub(super) struct Plan<'a> {
     pub(super) turn: Ticks,
     /// Whether components must not run ahead of each other at all.
     pub(super) is_in_step: bool,
+    /// The seed of the run.
+    seed: u64,
+    /// Whether the latencies of accesses are noted.
+    pub(super) notes_latencies: bool,
+    /// Whether it is noted who accesses which lines.
+    pub(super) notes_sharing: bool,
 }
 
 impl<'a> Plan<'a> {
-    /// The plan of a machine under a protocol. `window_max` limits how long components run alone.
+    /// The plan of a machine under a protocol.
     pub(super) fn new(
         config: &'a SystemConfig,
         protocol: &(impl Protocol + ?Sized),
         line_bytes: u32,
-        window_max: Option<Ticks>,
+        settings: &Settings,
+        watch: Watch<'_>,
     ) -> Plan<'a> {
-        let clocks = ClockDomains::of(config);
+        let (clocks, window_max) = (ClockDomains::of(config), settings.window);
         let topology = protocol.structure().complete(super::build::topology(config));
         let latencies = Latencies::new(config, &clocks);
         let network = Network::new(&config.network.kind, topology, clocks.network);
@@ -149,8 +159,17 @@ impl<'a> Plan<'a> {
             turn: if in_step { 1 } else { window_max.unwrap_or(span).clamp(1, span) },
             paths,
             crossing,
+            seed: settings.seed,
+            notes_latencies: watch.distributions,
+            notes_sharing: watch.sharing,
             window: if in_step { 1 } else { window_max.unwrap_or(crossing).clamp(1, crossing) },
         }
+    }
+
+    /// The variation of the latency of a bank's memory channel.
+    pub(super) fn jitter(&self, bank: u16) -> Option<Jitter> {
+        let cycles = self.config.timing.as_ref().map_or(0, |timing| timing.jitter);
+        Jitter::new(cycles, self.clocks.core, self.seed, bank)
     }
 
     /// The place of an agent.

@@ -109,7 +109,7 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
         "[cloks]",
         "my.toml:LINE:2: unknown key `cloks`; did you mean `clocks`? accepted: `name`, `title`, \
          `source`, `hierarchy`, `clocks`, `core`, `instructions`, `fences`, `cpu`, `l1`, `l2`, `directory`, `network`, \
-         `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, `energy`, \
+         `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `timing`, `command_processor`, `energy`, \
          `access_energy`, `watchdog`, `scale`, `base`",
     );
 }
@@ -273,7 +273,7 @@ fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
         "flit_bytes=64",
         "--set flit_bytes=64: unknown key `flit_bytes`; did you mean `network.flit_bytes`? accepted: \
          `name`, `title`, `source`, `hierarchy`, `clocks`, `core`, `instructions`, `fences`, `cpu`, `l1`, `l2`, `directory`, \
-         `network`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `command_processor`, \
+         `network`, `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `timing`, `command_processor`, \
          `energy`, `access_energy`, `watchdog`",
     );
 }

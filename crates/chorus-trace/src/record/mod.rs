@@ -126,6 +126,10 @@ impl Program for RecordedProgram {
         Some(kernel.wrapped(move |id, inner| RecordedWave::new(inner, id, Arc::clone(&file))))
     }
 
+    fn kernels(&self) -> Option<usize> {
+        self.program.kernels()
+    }
+
     fn check(&self, memory: &HostMemory) -> Verdict {
         self.program.check(memory)
     }

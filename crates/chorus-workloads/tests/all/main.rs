@@ -8,6 +8,7 @@
 //! | `roll_over.rs` | are results right when counters roll over again and again? |
 //! | `several_gpus.rs` | are results right on every shape of machine? |
 //! | `variants.rs` | are results right under the variants of protocols and machines? |
+//! | `watched.rs` | is what is noted of a run exact, and without influence on it? |
 //! | `windows.rs` | do results depend on threads or on the length of windows? |
 //!
 //! All of it is one test binary, since each binary is linked with the whole simulator. `run.rs` makes the runs, and
@@ -21,4 +22,5 @@ mod roll_over;
 mod run;
 mod several_gpus;
 mod variants;
+mod watched;
 mod windows;

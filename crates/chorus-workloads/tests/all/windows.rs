@@ -50,6 +50,35 @@ fn pattern(system: &str, protocol: &str, pattern: Pattern) {
     });
 }
 
+/// The settings of `way`, with a seed for the variation of memory latencies.
+fn jittered(seed: u64, way: (u32, Option<u64>)) -> Simulated {
+    let config = resolve("hmg", Scale::Quick, &["timing.jitter=7".to_owned()]).unwrap().config;
+    let mut memory = HostMemory::default();
+    let mut program = Synthetic::new(Pattern::MissHeavy, 4 * config.hierarchy.modules(), 4, &mut memory);
+    let settings = Settings { seed, ..settings("hmg", way) };
+    simulate_with(&config, registry::find("hmg").unwrap(), settings, &mut program, memory).unwrap()
+}
+
+#[test]
+fn with_varying_memory_latencies_which_differ_by_the_seed() {
+    same_in_every_way("misses with jitter", |way| jittered(1, way));
+    let [one, other] = [1, 2].map(|seed| jittered(seed, (1, None)));
+    assert_ne!(one.metrics["l1.load_latency_cycles"], other.metrics["l1.load_latency_cycles"]);
+    assert_eq!(one.metrics["dram.reads"], other.metrics["dram.reads"]);
+}
+
+#[test]
+fn a_jitter_of_zero_changes_nothing() {
+    let run = |set: &[String]| {
+        let config = resolve("tc", Scale::Quick, set).unwrap().config;
+        let mut memory = HostMemory::default();
+        let mut program = Synthetic::new(Pattern::MissHeavy, 64, 4, &mut memory);
+        let settings = Settings { seed: 5, ..settings("gpu-vi", (1, None)) };
+        simulate_with(&config, registry::find("gpu-vi").unwrap(), settings, &mut program, memory).unwrap()
+    };
+    assert_eq!(run(&[]), run(&["timing.jitter=0".to_owned()]));
+}
+
 #[test]
 fn on_one_gpu() {
     for protocol in ["gpu-vi", "mesi", "tc-strong", "no-coh"] {

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use chorus_lab::export::{write_csv, write_csv_file, write_parquet_file};
+use chorus_lab::export::{Content, write_csv, write_csv_file, write_parquet_file};
 use chorus_lab::reproduce::STORE_FILE;
+use chorus_lab::run::Record;
 use chorus_lab::store::Store;
 use clap::{Args, ValueEnum};
 
@@ -13,7 +14,8 @@ use crate::session::Session;
 const EXAMPLES: &str = "\
 Examples:
   chorus export > runs.csv
-  chorus export results --format parquet --output runs.parquet";
+  chorus export results --format parquet --output runs.parquet
+  chorus export results --series --output series.parquet";
 
 /// Arguments of `chorus export`.
 #[derive(Debug, Args)]
@@ -28,6 +30,10 @@ pub struct Arguments {
     /// File to write. Without it, CSV goes to stdout.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write the time series of runs that have one (`chorus run --every N --keep DIR`): the growth of every counter in
+    /// every interval.
+    #[arg(long)]
+    series: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -57,14 +63,23 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         )));
     }
     let records = Store::open_existing(&path)?.records()?;
+    let content = if arguments.series { Content::Series } else { Content::Metrics };
+    let has_series = |record: &Record| record.result().is_some_and(|result| result.notes.series.is_some());
+    if arguments.series && !records.iter().any(has_series) {
+        return Err(Failure::bad_input(format!(
+            "no run in {} has a time series\nhint: `chorus run --every 10000 --keep {}` makes one",
+            path.display(),
+            arguments.results.display()
+        )));
+    }
     let named = arguments.output.as_deref().map(Format::of_name);
     match (arguments.format.or(named).unwrap_or(Format::Csv), &arguments.output) {
-        (Format::Csv, Some(output)) => write_csv_file(&records, output)?,
-        (Format::Parquet, Some(output)) => write_parquet_file(&records, output)?,
+        (Format::Csv, Some(output)) => write_csv_file(&records, content, output)?,
+        (Format::Parquet, Some(output)) => write_parquet_file(&records, content, output)?,
         (Format::Csv, None) => {
             let mut text = Vec::new();
             // Writing to memory cannot fail.
-            let _ = write_csv(&records, &mut text);
+            let _ = write_csv(&records, content, &mut text);
             session.output.print(&String::from_utf8_lossy(&text))?;
         }
         (Format::Parquet, None) => {

@@ -32,12 +32,19 @@ Examples:
   chorus reproduce                            the headline figure of each paper
   chorus reproduce hmg                        everything about one paper
   chorus reproduce rec cpelide                everything about two
+  chorus reproduce tc --seeds 5 --jitter 4    with error bars, and significance beside verdicts
   chorus reproduce tc --scale paper --jobs 8 --out paper-results
   chorus reproduce rec --headline --scale paper
   chorus reproduce --scale paper --estimate   how long that will take, before it runs
   chorus reproduce my-experiment.toml --json
 
 Finished runs are kept at once: the same command goes on where it was stopped, and repeats nothing.";
+
+/// The most seeds that are accepted: far more than an interval needs.
+const SEEDS_MAX: u64 = 1_000;
+
+/// The most cycles by which memory latency may vary, as for `timing.jitter`.
+const JITTER_MAX: i64 = 1_000;
 
 /// Arguments of `chorus reproduce`.
 #[derive(Debug, Args)]
@@ -52,12 +59,20 @@ pub struct Arguments {
     /// Make the headline figure of each paper alone. Without names of papers, this is the default.
     #[arg(long)]
     headline: bool,
+    /// Make every run with so many seeds, from 1 on, instead of the experiment's own. Bars and claims then have a mean
+    /// and a 95 % interval.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX), allow_negative_numbers = true)]
+    seeds: Option<u64>,
+    /// Let every read of memory take up to so many core cycles longer, by the seed (`timing.jitter`), so that runs of
+    /// several seeds differ as those of real machines do.
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(0..=JITTER_MAX), allow_negative_numbers = true)]
+    jitter: Option<u32>,
     /// Run nothing. Say how many runs are missing, and how long they will take by what earlier runs cost.
     #[arg(long)]
     estimate: bool,
     /// Write the results of headline figures to `DIR/NAME/results.csv`, where pages at other scales show them. Rows of
     /// other runs stay. After Ctrl-C, the finished runs are written.
-    #[arg(long, value_name = "DIR", conflicts_with = "estimate")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["estimate", "seeds", "jitter"])]
     record: Option<PathBuf>,
     #[command(flatten)]
     form: JsonArgument,
@@ -74,7 +89,14 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         [] => session.registry.experiment_names(),
         papers => papers.iter().map(String::as_str).collect(),
     };
-    let papers = asked.iter().map(|name| paper::load(session.registry, name)).collect::<Result<Vec<_>, _>>()?;
+    let mut papers = asked.iter().map(|name| paper::load(session.registry, name)).collect::<Result<Vec<_>, _>>()?;
+    if arguments.seeds.is_some() || arguments.jitter.is_some() {
+        for paper in &mut papers {
+            paper.experiment.repeat(arguments.seeds, arguments.jitter);
+            // Results at other scales were recorded for the seeds of the experiment.
+            paper.recorded = Recorded::default();
+        }
+    }
     // A directory that cannot be written is reported before anything is computed.
     let store = Store::open(&arguments.study.out.join(STORE_FILE))?;
     if arguments.estimate {
@@ -245,9 +267,10 @@ fn lines_of_means(figure: &FigureData, lines: &[Group]) -> Table {
 }
 
 fn heights(group: &Group) -> impl Iterator<Item = String> {
-    group.bars.iter().map(|bar| match bar {
-        Bar::Parts(parts) => ratio(parts.iter().sum()),
-        Bar::Missing(why) => why.clone(),
+    group.bars.iter().enumerate().map(|(index, bar)| match (bar, group.interval(index)) {
+        (Bar::Parts(parts), None) => ratio(parts.iter().sum()),
+        (Bar::Parts(parts), Some(interval)) => format!("{}±{:.3}", ratio(parts.iter().sum()), interval.half()),
+        (Bar::Missing(why), _) => why.clone(),
     })
 }
 

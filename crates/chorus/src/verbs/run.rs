@@ -8,6 +8,7 @@ use chorus_lab::run::{CheckResult, RunResult, RunSpec};
 use chorus_lab::setup::{self, Setup};
 use chorus_lab::simulate::{Manner, simulate_on};
 use chorus_protocol::message::TrafficClass;
+use chorus_sim::Progress;
 use chorus_trace::{Recorded, Recorder, Trace};
 use clap::Args;
 use comfy_table::Table;
@@ -16,7 +17,9 @@ use serde_json::{Value, json};
 use super::arguments::{JsonArgument, ScaleArgument, whole};
 use crate::failure::{Failure, Verdict, print_error, print_note, print_warning};
 use crate::output::{align_right, count, percent, table};
+use crate::run_progress::shown;
 use crate::session::Session;
+use crate::watching::{WatchArguments, keep};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,6 +32,8 @@ Examples:
   chorus run --system tc --protocol gpu-vi --workload bfs --graph USA-road-d.FLA.gr
   chorus run --system cpelide --protocol cpelide --workload square --annotate auto
   chorus run --system hmg --protocol hmg --workload mst --scale paper --threads 4
+  chorus run --system hmg --protocol hmg --workload mst --every 10000 --keep results
+  chorus run --system hmg --protocol hmg --workload mst --distributions --sharing
   chorus run --system hmg --protocol hmg --trace traces/vectoradd
   chorus run --system tc --protocol gpu-vi --workload stn --record-trace traces/stn
   chorus run --system tc --protocol gpu-vi --program examples/cuda/bfs/program.toml --set workload.n=2^14";
@@ -97,6 +102,8 @@ pub struct Arguments {
     #[arg(long, value_name = "TICKS", hide = true, value_parser = clap::value_parser!(u64).range(1..))]
     window: Option<u64>,
     #[command(flatten)]
+    watching: WatchArguments,
+    #[command(flatten)]
     form: JsonArgument,
 }
 
@@ -117,12 +124,15 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         None => setup::resolve(session.registry, &spec)?,
     };
     let recorder = arguments.record_trace.as_deref().map(Recorder::create).transpose()?;
-    let activity = session.activity(None);
-    activity.begin(spec.to_string());
+    let (store, progress) = (arguments.watching.open_store()?, Progress::default());
     let &Arguments { allow_incoherent, threads, window, .. } = arguments;
-    let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref() };
-    let result = chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner))?;
-    drop(activity);
+    let watch = arguments.watching.watch(&progress);
+    let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref(), watch };
+    let simulate = || chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner));
+    let result = shown(session.style(), &spec.to_string(), &progress, simulate)?;
+    if let Some(store) = store {
+        keep(&store, &result)?;
+    }
     if arguments.form.json {
         let mut json = result.to_json();
         if let (Some(trace), Value::Object(fields)) = (&setup.trace, &mut json) {
@@ -131,6 +141,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         session.output.json(&json)?;
     } else {
         print(&result, setup.trace.as_deref(), session)?;
+        arguments.watching.print(&result.notes, &mut session.output)?;
     }
     if let Some(recorder) = recorder {
         print_recorded(recorder.finish()?, arguments);

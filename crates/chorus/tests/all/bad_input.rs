@@ -278,3 +278,19 @@ fn errors_are_json_where_json_is_asked_for() {
     let json = chorus("run --system tc --protocol no-coh --workload stn --json").expect_code(2).json();
     assert!(json["hints"][0].as_str().is_some_and(|hint| hint.starts_with("--allow-incoherent")), "{json}");
 }
+
+#[test]
+fn intervals_and_variations_that_cannot_be_are_refused() {
+    let saxpy = "run --system tc --protocol gpu-vi --workload saxpy";
+    for given in ["0", "-1", "often", "2e12"] {
+        chorus(&format!("{saxpy} --every {given}")).expect_code(2).expect_error(&["--every", given]);
+    }
+    let ended = chorus("run --system tc --protocol gpu-vi --workload stn --every 1").expect_code(2);
+    ended.expect_error(&["the time series has 100000 intervals", "hint: a larger --every"]);
+    chorus(&format!("{saxpy} --distributions=wave")).expect_code(2).expect_error(&["wave", "kernel", "buffer"]);
+    let ended = chorus(&format!("{saxpy} --set timing.jitter=1001")).expect_code(2);
+    ended.expect_error(&["key `timing.jitter` is 1001; accepted: 0 to 1000"]);
+    for more in ["--seeds 0", "--seeds 1001", "--jitter 1001", "--jitter -1"] {
+        chorus(&format!("reproduce tc {more}")).expect_code(2).expect_error(&[more.split(" ").next().unwrap()]);
+    }
+}

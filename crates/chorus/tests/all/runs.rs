@@ -149,3 +149,51 @@ fn bench_json_has_a_rate_for_every_pattern() {
         assert!(bench["protocol"].is_string());
     }
 }
+
+#[test]
+fn what_is_noted_of_a_run_depends_neither_on_threads_nor_changes_it() {
+    let run = "run --system hmg --protocol hmg --workload saxpy --json";
+    let noted = |more: &str| {
+        let watched = format!("{run} --every 1000 --distributions --sharing {more}");
+        measured(chorus(&watched).expect_code(0).json())
+    };
+    let mut one = noted("");
+    assert_eq!(noted("--threads 4"), one);
+    let growth =
+        one["series"]["counters"]["dram.reads"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap());
+    assert_eq!(growth.sum::<f64>(), one["metrics"]["dram.reads"].as_f64().unwrap());
+    let loads = one["distributions"].as_array().unwrap().iter().find(|row| row["kind"] == "load").unwrap();
+    assert_eq!(loads["count"].as_f64(), one["metrics"]["l1.loads_completed"].as_f64());
+    assert!(one["sharing"]["lines"].as_u64().unwrap() > 0);
+    for key in ["series", "distributions", "sharing"] {
+        one.as_object_mut().unwrap().remove(key);
+    }
+    assert_eq!(one, measured(chorus(run).expect_code(0).json()));
+}
+
+#[test]
+fn what_is_noted_is_printed_for_people() {
+    let ended = chorus(&format!("{SAXPY} --every 10000 --distributions=kernel --sharing")).expect_code(0);
+    for part in
+        ["intervals of 10,000 cycles", "dram.reads", "p99.9", "kernel saxpy", "by compute-units", "falsely-shared"]
+    {
+        assert!(ended.stdout.contains(part), "no `{part}` in {}", ended.stdout);
+    }
+    let noted = ended.stdout.lines().skip_while(|line| !line.contains("intervals of"));
+    noted.for_each(|line| assert!(line.chars().count() <= 80, "{line}"));
+    assert_eq!(ended.stderr, "", "a short run shows no progress");
+}
+
+#[test]
+fn a_time_series_is_kept_and_exported() {
+    let directory = crate::chorus::Directory::new();
+    let results = directory.join("results").display().to_string();
+    chorus(&format!("{SAXPY} --keep {results}")).expect_code(0);
+    let ended = chorus(&format!("export {results} --series")).expect_code(2);
+    ended.expect_error(&["has a time series", "hint: `chorus run --every 10000 --keep"]);
+    let json = chorus(&format!("{SAXPY} --every 20000 --keep {results} --json")).expect_code(0).json();
+    let csv = chorus(&format!("export {results} --series")).expect_code(0).stdout;
+    let reads = csv.lines().filter(|line| line.contains(",dram.reads,"));
+    let value = |line: &str| line.rsplit(',').nth(1).unwrap().parse::<f64>().unwrap();
+    assert_eq!(Some(reads.map(value).sum::<f64>()), json["metrics"]["dram.reads"].as_f64());
+}

@@ -13,6 +13,7 @@ use super::super::plan::NEVER;
 use super::Bank;
 use super::memory::WRITE;
 use crate::clock::Ticks;
+use crate::distribution::Source;
 use crate::dram::DramRequest;
 use crate::l3::{ForMemory, Slice};
 use crate::stats::Counter;
@@ -134,6 +135,7 @@ impl<const W: usize> Bank<W> {
         if let Some(last_level) = &mut self.last_level {
             last_level.slice.fill(line);
         }
+        ctx.packets.get_mut(id).cause.farthest = Source::Memory;
         self.feed_channel(ctx, env);
         self.answer_from_last_level(id, ctx);
     }

@@ -9,6 +9,7 @@ use super::super::packets::Packet;
 use super::super::plan::NEVER;
 use super::{Bank, BankStall};
 use crate::clock::Ticks;
+use crate::distribution::Source;
 use crate::dram::DramRequest;
 use crate::prefetch::prefetch;
 use crate::stats::Counter;
@@ -170,6 +171,9 @@ impl<const W: usize> Bank<W> {
     pub(super) fn fetched(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let Some((_, id)) = self.fetched.pop_front() else { return Ok(()) };
         self.next_fetched = self.fetched.front().map_or(NEVER, |&(time, _)| time);
+        let source = if self.last_level.is_some() { Source::L3 } else { Source::Memory };
+        let cause = &mut ctx.packets.get_mut(id).cause;
+        cause.farthest = cause.farthest.max(source);
         let fetch = ctx.packets.message_mut(id);
         let line = env.pages.virtual_line(fetch.line);
         fetch.answer_in_place(memory::MEM_DATA, |data| env.memory.read_line_into(line, data));

@@ -143,7 +143,12 @@ impl<const W: usize> Bank<W> {
             last_to_memory: 0,
             fetched: VecDeque::with_capacity(16),
             next_fetched: NEVER,
-            channel: MemoryChannel::new(&plan.config.dram, plan.clocks.dram, plan.config.l1.line_bytes),
+            channel: MemoryChannel::new(
+                &plan.config.dram,
+                plan.clocks.dram,
+                plan.config.l1.line_bytes,
+                plan.jitter(index),
+            ),
             next_decision: NEVER,
             memory_leg: plan.network.as_ref().map_or(0, |network| network.memory_leg(agent.0)),
             sectors: plan.sector_bytes.map(|bytes| {

@@ -60,6 +60,8 @@ pub(crate) struct Host<'a> {
     pub(super) stats: Stats,
     events: Agenda<Event>,
     pub(super) launches: Vec<Launch>,
+    /// The names of the kernels that were launched.
+    pub(super) names: Vec<String>,
     /// The dispatcher of all modules, where they have none of their own.
     pub(super) dispatcher: Option<Dispatcher>,
     /// Orders that have not been handed to components.
@@ -90,6 +92,7 @@ impl<'a> Host<'a> {
             stats: Stats::default(),
             events: Agenda::default(),
             launches: Vec::new(),
+            names: Vec::new(),
             dispatcher: (!plan.dispatches_by_gpu()).then(|| Dispatcher::new(plan)),
             orders: Vec::new(),
             over: VecDeque::new(),
@@ -187,7 +190,8 @@ impl<'a> Host<'a> {
         // Command processors know which module accesses what only of contiguous blocks.
         let has_blocks = self.processor.commands() != Commands::None;
         let order = self.plan.config.core.work_group_order.filter(|_| !has_blocks).unwrap_or(WorkGroupOrder::Blocks);
-        let launch = Launch::new(Job { kernel, declared }, modules, order, starts);
+        let name = self.number_of(&kernel.name);
+        let launch = Launch::new(Job { name, kernel, declared }, modules, order, starts);
         match self.launches.get_mut(stream) {
             Some(over) => *over = launch,
             None => self.launches.push(launch),
@@ -198,6 +202,17 @@ impl<'a> Host<'a> {
             self.begin(stream);
         }
         Ok(())
+    }
+
+    /// The number of a name among those of the kernels that were launched.
+    fn number_of(&mut self, name: &str) -> u16 {
+        let known = self.names.iter().position(|known| known == name);
+        let number = known.unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        // Beyond so many names, kernels share the last number.
+        number.min(usize::from(u16::MAX)) as u16
     }
 
     /// Tells the private caches that a kernel begins.

@@ -13,6 +13,7 @@ use super::super::plan::{NEVER, time_of_parts};
 use super::{Unit, lanes, lineless_request};
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::compute_unit::Stalled;
+use crate::distribution::Source;
 use crate::sharing::Sharing;
 use crate::stats::Counter;
 
@@ -50,7 +51,7 @@ impl<const W: usize> Unit<W> {
             }
         }
         ctx.tell_time(env.plan, self.now);
-        ctx.cause = Cause { parts: self.accesses.get(id).parts, sectors: 0 };
+        ctx.cause = Cause { parts: self.accesses.get(id).parts, ..Cause::default() };
         let accepted = self.controller.step(&Input::Core(&self.head), &mut ctx.outbox)? == Outcome::Done;
         self.head_is_current = !accepted;
         self.note_wake(ctx, env);
@@ -180,6 +181,7 @@ impl<const W: usize> Unit<W> {
         }
         if hit {
             let done = self.now + env.plan.latencies.of_l1(self.is_cpu);
+            ctx.answered_from = Source::Private;
             // What a fence takes that has a price includes its way to the cache.
             let is_fence = matches!(access.kind, AccessKind::Fence(..) | AccessKind::BarrierFence);
             let is_priced = is_fence && env.plan.config.fences.is_some();
@@ -351,7 +353,7 @@ impl<const W: usize> Unit<W> {
 }
 
 /// The words of a line that lanes of an instruction touch, one bit each.
-fn words_of<const W: usize>(op: &MemoryOp, lanes: u32) -> u32 {
+pub(super) fn words_of<const W: usize>(op: &MemoryOp, lanes: u32) -> u32 {
     let mut words = 0;
     let mut rest = lanes;
     while rest != 0 {

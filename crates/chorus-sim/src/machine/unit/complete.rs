@@ -9,6 +9,7 @@ use super::super::plan::NEVER;
 use super::{Unit, lanes};
 use crate::clock::Ticks;
 use crate::coalescer::{AccessKind, LineAccess};
+use crate::distribution::Source;
 use crate::stats::Counter;
 
 impl<const W: usize> Unit<W> {
@@ -83,6 +84,7 @@ impl<const W: usize> Unit<W> {
     pub(super) fn answer_next(&mut self, ctx: &mut Context<W>, env: &Env<'_>) {
         let Some((_, id)) = self.answered.pop_front() else { return };
         self.next_answer = self.answered.front().map_or(NEVER, |&(time, _)| time);
+        ctx.answered_from = Source::Private;
         self.access_done(id, ctx, env);
     }
 
@@ -95,6 +97,9 @@ impl<const W: usize> Unit<W> {
             return;
         }
         self.accesses.remove(id);
+        if ctx.latencies.is_some() {
+            self.note_latency(&access, ctx, env);
+        }
         let wave = usize::from(access.wave);
         match access.kind {
             AccessKind::Load | AccessKind::Atomic => {

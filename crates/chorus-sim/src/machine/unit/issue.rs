@@ -6,6 +6,7 @@ use super::super::SimError;
 use super::super::context::{Context, Env, Handled};
 use super::super::plan::NEVER;
 use super::Unit;
+use super::noting::note_sharing;
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::compute_unit::WaveSlot;
 use crate::stats::Counter;
@@ -95,7 +96,8 @@ impl<const W: usize> Unit<W> {
         if let Some(declared) = &running.job.declared {
             declared.check(running.id.work_group, op, env.memory).map_err(SimError::Undeclared)?;
         }
-        let access = LineAccess { slot, ..LineAccess::new(kind, wave as u16, 0, self.now) };
+        let kernel = running.job.name;
+        let access = LineAccess { slot, kernel, ..LineAccess::new(kind, wave as u16, 0, self.now) };
         let (count, first) = self.accesses.coalesce::<W>(op, access);
         (running.last_operation, running.last_line) = (name, first);
         running.loads_in_flight += u32::from(returns && count > 0);
@@ -104,6 +106,9 @@ impl<const W: usize> Unit<W> {
             running.since.last_store = self.now;
         }
         op.accesses = count as u8;
+        if let Some(profile) = &mut ctx.profile {
+            note_sharing::<W>(profile, self.accesses.last(count), op, self.index);
+        }
         state.pop();
         if count == 0 {
             state.complete_memory(slot);
@@ -137,7 +142,8 @@ impl<const W: usize> Unit<W> {
         } else {
             running.last_operation = "end of kernel";
         }
-        self.accesses.push(LineAccess::new(kind, wave as u16, 0, self.now));
+        let kernel = running.job.name;
+        self.accesses.push(LineAccess { kernel, ..LineAccess::new(kind, wave as u16, 0, self.now) });
         self.slots.block(wave);
         self.schedule_access();
         true

@@ -12,6 +12,7 @@ mod delays;
 mod groups;
 mod issue;
 mod lanes;
+mod noting;
 mod receive;
 mod sectors;
 mod store_buffering;
@@ -67,6 +68,8 @@ impl UnitOrder {
 /// A compute unit or a CPU core with its private cache.
 pub(super) struct Unit<const W: usize> {
     agent: AgentId,
+    /// Its number among the compute units and CPU cores of the machine.
+    index: u16,
     module: u16,
     gpu: u16,
     pub(super) is_cpu: bool,
@@ -153,6 +156,7 @@ impl<const W: usize> Unit<W> {
         let place = plan.place(agent);
         Unit {
             agent,
+            index,
             module: place.module,
             gpu: place.gpu,
             is_cpu,

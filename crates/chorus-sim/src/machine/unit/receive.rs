@@ -13,6 +13,7 @@ use super::super::translation::{Client, selectable};
 use super::{Unit, UnitOrder, lineless_request};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
+use crate::distribution::Source;
 
 impl<const W: usize> Unit<W> {
     /// Looks for the next event that few programs or machines have often.
@@ -51,6 +52,7 @@ impl<const W: usize> Unit<W> {
         }
         if self.answered_by_buffer.front().is_some_and(|&(time, _)| time <= now) {
             if let Some((_, id)) = self.answered_by_buffer.pop_front() {
+                ctx.answered_from = Source::Private;
                 self.access_done(id, ctx, env);
             }
             return Ok(());
@@ -155,6 +157,7 @@ impl<const W: usize> Unit<W> {
     fn step_cache(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.tell_time(env.plan, self.now);
         ctx.cause = Cause::default();
+        ctx.answered_from = ctx.packets.get(id).cause.farthest;
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
         self.note_wake(ctx, env);

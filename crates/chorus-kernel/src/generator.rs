@@ -1,4 +1,4 @@
-//! The random numbers that inputs are drawn from.
+//! The random numbers that inputs and variations of latencies are drawn from.
 //!
 //! SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, section 3): a counter
 //! that advances by the golden ratio, and a mixing function. It is small, has no bad seeds, and gives the same numbers
