@@ -15,6 +15,7 @@ mod issue;
 mod l3;
 mod machine;
 mod network;
+pub mod observe;
 mod pages;
 mod placement;
 mod port;
@@ -32,4 +33,6 @@ pub mod synthetic;
 
 pub use machine::{SimError, StuckCause, StuckReport, StuckWave};
 pub use quiet::quietly;
-pub use simulate::{KernelRun, Metrics, Settings, Simulated, Stream, simulate, simulate_streams, simulate_with};
+pub use simulate::{
+    KernelRun, Metrics, Settings, Simulated, Stream, simulate, simulate_observed, simulate_streams, simulate_with,
+};

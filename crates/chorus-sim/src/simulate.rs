@@ -13,6 +13,7 @@ use crate::clock::ClockDomains;
 use crate::energy::access_energies;
 use crate::issue::WAVES_MAX;
 use crate::machine::{Machine, STREAMS_MAX, SimError, with_machine};
+use crate::observe::SharedObserver;
 use crate::stats::{COUNTERS, CountedOn, Counter, Distance, Stats, Unit};
 
 /// Counters and derived figures by their keys.
@@ -113,6 +114,29 @@ pub fn simulate_streams(
     streams: &mut [Stream<'_>],
     memory: HostMemory,
 ) -> Result<Simulated, SimError> {
+    start(config, protocol, settings, streams, memory, None)
+}
+
+/// Runs programs like [`simulate_streams`], on one thread, and tells `observer` what happens. The results are the same.
+pub fn simulate_observed(
+    config: &SystemConfig,
+    protocol: &'static dyn Protocol,
+    settings: Settings,
+    streams: &mut [Stream<'_>],
+    memory: HostMemory,
+    observer: &SharedObserver,
+) -> Result<Simulated, SimError> {
+    start(config, protocol, Settings { threads: 1, ..settings }, streams, memory, Some(observer))
+}
+
+fn start(
+    config: &SystemConfig,
+    protocol: &'static dyn Protocol,
+    settings: Settings,
+    streams: &mut [Stream<'_>],
+    memory: HostMemory,
+    observer: Option<&SharedObserver>,
+) -> Result<Simulated, SimError> {
     check_streams(config, streams)?;
     if config.core.lanes as usize != LANES {
         return Err(SimError::Unsupported(format!(
@@ -125,9 +149,9 @@ pub fn simulate_streams(
         return Err(SimError::Unsupported(format!("core.wavefronts is {given}; at most {WAVES_MAX} are supported")));
     }
     match config.l1.line_bytes {
-        128 => run::<32>(config, protocol, settings, streams, memory),
-        64 => run::<16>(config, protocol, settings, streams, memory),
-        8 => run::<2>(config, protocol, settings, streams, memory),
+        128 => run::<32>(config, protocol, settings, streams, memory, observer),
+        64 => run::<16>(config, protocol, settings, streams, memory, observer),
+        8 => run::<2>(config, protocol, settings, streams, memory, observer),
         bytes => {
             Err(SimError::Unsupported(format!("l1.line_bytes is {bytes}; lines of 8, 64 and 128 bytes are supported")))
         }
@@ -164,11 +188,12 @@ fn run<const W: usize>(
     settings: Settings,
     streams: &mut [Stream<'_>],
     memory: HostMemory,
+    observer: Option<&SharedObserver>,
 ) -> Result<Simulated, SimError>
 where
     dyn Protocol: Build<W>,
 {
-    with_machine::<W, _>(config, protocol, settings, &memory, |machine| {
+    with_machine::<W, _>(config, protocol, settings, &memory, observer, |machine| {
         let kernels = run_streams(machine, config, protocol, streams, &memory)?;
         let simulated_ns = machine.nanoseconds();
         let (stats, tallies) = machine.count();

@@ -20,6 +20,7 @@ use super::packets::{Cause, Packet, Packets};
 use super::paths::Paths;
 use super::plan::{NEVER, Plan};
 use crate::clock::Ticks;
+use crate::observe::{Cause as TimeCause, Journey, Recorder};
 use crate::pages::Pages;
 use crate::sharing::Sharing;
 use crate::stats::{Counter, Distance, Stats};
@@ -54,6 +55,8 @@ pub(super) struct Posted<const W: usize> {
     entry: Entry,
     packet: Packet,
     message: Message<W>,
+    /// Its journey, where the run is observed.
+    journey: Option<Arc<Journey>>,
 }
 
 /// News for a source in another partition that flits of its have been consumed.
@@ -133,6 +136,8 @@ pub(super) struct Context<const W: usize> {
     pub(super) progress: Ticks,
     /// The time of the last event.
     pub(super) last: Ticks,
+    /// The recorder, where the run is observed.
+    pub(super) recorder: Option<Box<Recorder>>,
 }
 
 impl<const W: usize> Context<W> {
@@ -181,6 +186,7 @@ impl<const W: usize> Context<W> {
             grid: plan.network.as_ref().map(|network| Grid::new(network, plan.topology.modules())),
             progress: 0,
             last: 0,
+            recorder: None,
         }
     }
 
@@ -227,9 +233,9 @@ impl<const W: usize> Context<W> {
         ready: Ticks,
     ) {
         let Channel::Virtual(network) = spec.channel else { return };
-        let payload = match self.cause.sectors {
-            0 => payload,
-            sectors => payload.min(plan.bytes_of(sectors)),
+        let payload = match plan.notes_messages {
+            true => self.note_message(plan, message, spec, payload, ready),
+            false => payload,
         };
         let packet = Packet {
             enqueued: self.end(message.src).egress.in_order(network, ready),
@@ -341,8 +347,11 @@ impl<const W: usize> Context<W> {
 
     /// Takes the mail of another partition.
     pub(super) fn receive(&mut self, mail: &mut Mail<W>) {
-        for Posted { port, mut entry, packet, message } in mail.messages.drain(..) {
+        for Posted { port, mut entry, packet, message, journey } in mail.messages.drain(..) {
             entry.id = self.packets.insert(packet, &message);
+            if let (Some(recorder), Some(journey)) = (&mut self.recorder, journey) {
+                recorder.put(entry.id, journey);
+            }
             match (port, &mut self.fabric) {
                 (Some(port), Some(fabric)) => fabric.put(port, entry),
                 (Some(_) | None, _) => self.deliver(message.dst, entry),
@@ -355,9 +364,12 @@ impl<const W: usize> Context<W> {
 
     /// Takes the message that arrives at an agent now.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, agent: AgentId, now: Ticks) -> Option<u32> {
+    pub(super) fn arrive(&mut self, plan: &Plan<'_>, agent: AgentId, now: Ticks) -> Option<u32> {
         let Arrival { id, waited } = self.end(agent).arrive(now)?;
         self.stats.add(Counter::NetworkQueueTicks, waited);
+        if plan.is_observed {
+            self.note_arrival(plan, id, waited, now);
+        }
         Some(id)
     }
 
@@ -433,6 +445,11 @@ impl<const W: usize> Context<W> {
             let waited = grid.reserve(plan.place(src).module, network.hops(src.0, dst.0), &entry);
             self.stats.add(Counter::NetworkQueueTicks, waited);
             let time = entry.time + network.leg(src.0, dst.0) + waited;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.mark(entry.id, entry.time, TimeCause::NetworkQueue, src);
+                recorder.mark(entry.id, entry.time + waited, TimeCause::LinkQueue, src);
+                recorder.mark(entry.id, time, TimeCause::Network, src);
+            }
             self.deliver(dst, Entry { time, ..entry });
         }
         self.grid = Some(grid);
@@ -454,6 +471,14 @@ impl<const W: usize> Context<W> {
         let Passed { entry, start, end } = passed;
         let step = paths.step(entry.length);
         let time = step.latency + if step.streams { start } else { end };
+        if let Some(recorder) = &mut self.recorder {
+            let from = AgentId(self.packets.get(entry.id).from);
+            recorder.mark(entry.id, start, TimeCause::LinkQueue, from);
+            if !step.streams {
+                recorder.mark(entry.id, end, TimeCause::Serialisation, from);
+            }
+            recorder.mark(entry.id, time, TimeCause::Network, from);
+        }
         if step.is_last {
             let to = AgentId(self.packets.get(entry.id).to);
             self.deliver(to, Entry { time, length: 0, ..entry });
@@ -473,7 +498,8 @@ impl<const W: usize> Context<W> {
     fn post_away(&mut self, owner: u8, port: Option<u16>, entry: Entry) {
         let packet = self.packets.remove(entry.id);
         let message = *self.packets.message(entry.id);
-        self.mail[usize::from(owner)].messages.push(Posted { port, entry, packet, message });
+        let journey = self.recorder.as_mut().and_then(|recorder| recorder.hand_over(entry.id));
+        self.mail[usize::from(owner)].messages.push(Posted { port, entry, packet, message, journey });
     }
 
     /// Notes that a message has been taken by its destination at `now`: its source may send more.
@@ -504,6 +530,9 @@ impl<const W: usize> Context<W> {
         let to = message.dst.0;
         let packet = Packet { enqueued: now, from: message.src.0, to, ..Packet::default() };
         let source = self.end(message.src).next_key(message.src.0);
+        if self.recorder.is_some() {
+            self.note_sent(message, false, (now, TimeCause::L1Lookup), now);
+        }
         let id = self.packets.insert(packet, message);
         self.deliver(message.dst, Entry { time: now, source, id, length: 0 });
     }

@@ -30,6 +30,7 @@ use super::{SimError, build};
 use crate::clock::{ClockDomains, Ticks};
 use crate::command_processor::CommandProcessor;
 use crate::definitions::metric_key;
+use crate::observe::{Recorder, Scene, SharedObserver};
 use crate::pages::Pages;
 use crate::quiet::{is_quiet, set_quiet};
 use crate::simulate::Settings;
@@ -262,13 +263,24 @@ pub(crate) fn with_machine<const W: usize, R>(
     protocol: &'static dyn Protocol,
     settings: Settings,
     memory: &HostMemory,
+    observer: Option<&SharedObserver>,
     program: impl FnOnce(&mut Machine<'_, W>) -> Result<R, SimError>,
 ) -> Result<R, SimError>
 where
     dyn Protocol: Build<W>,
 {
     build::check(config, protocol)?;
-    let plan = Plan::new(config, protocol, W as u32 * 4, settings.window);
+    let plan = Plan::new(config, protocol, W as u32 * 4, settings.window, observer.is_some());
+    if let Some(observer) = observer {
+        observer.lock().unwrap_or_else(PoisonError::into_inner).begin(&Scene {
+            cycle: plan.clocks.core.period(),
+            microsecond: plan.clocks.ticks_per_microsecond(),
+            topology: plan.topology,
+            messages: plan.specs,
+            line_bytes: W as u32 * 4,
+            buffers: memory.buffers().to_vec(),
+        });
+    }
     let read_only = build::read_only_lines::<W>(config, memory);
     let build = build::build_config(config, plan.topology, settings, read_only);
     let shares = shares(&plan, settings.threads as usize);
@@ -286,8 +298,12 @@ where
         failed: AtomicBool::new(false),
         tally_count: protocol.tallies().len(),
     };
-    let partition =
-        |number: usize| build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners));
+    let partition = |number: usize| {
+        let mut partition =
+            build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners))?;
+        partition.ctx.recorder = observer.map(|observer| Box::new(Recorder::new(observer.clone(), plan.topology.l1s)));
+        Ok(partition)
+    };
     let threads = shares.len().min(settings.threads as usize).max(1);
     let first_of = |thread: usize| thread * shares.len() / threads;
     // Every partition has the same kinds of controllers. If these can be built, the others can.

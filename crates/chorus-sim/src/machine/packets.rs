@@ -64,6 +64,11 @@ impl<const W: usize> Packets<W> {
         id
     }
 
+    /// The number that the next message gets.
+    pub(super) fn next(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.places.len() as u32)
+    }
+
     #[cold]
     fn add_place(&mut self, message: &Message<W>) -> u32 {
         self.places.push(HostLine(Place { packet: Packet::default(), message: *message }));

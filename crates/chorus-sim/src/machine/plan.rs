@@ -87,6 +87,15 @@ pub(super) struct Plan<'a> {
     pub(super) counts_parts: bool,
     /// Bytes of a sector, where caches fetch lines by sectors.
     pub(super) sector_bytes: Option<u32>,
+    /// Whether somebody observes the run.
+    pub(super) is_observed: bool,
+    /// Whether anything is to be done before a step: controllers are told the time, or the run is observed.
+    pub(super) notes_steps: bool,
+    /// Whether anything is to be done for a message beyond sending it: it carries sectors, or the run is observed.
+    pub(super) notes_messages: bool,
+    /// Whether loads that hit may go past the step of the private cache. They may not where the memory is functional
+    /// or the run is observed.
+    pub(super) has_load_hits: bool,
     /// Virtual networks of the protocol.
     pub(super) networks: usize,
     pub(super) places: Vec<Place>,
@@ -115,6 +124,7 @@ impl<'a> Plan<'a> {
         protocol: &(impl Protocol + ?Sized),
         line_bytes: u32,
         window_max: Option<Ticks>,
+        is_observed: bool,
     ) -> Plan<'a> {
         let clocks = ClockDomains::of(config);
         let topology = protocol.structure().complete(super::build::topology(config));
@@ -138,6 +148,10 @@ impl<'a> Plan<'a> {
             delivery: protocol.delivery(),
             values: protocol.values(),
             counters: protocol.counters(),
+            is_observed,
+            notes_steps: protocol.counters() == Counters::Synchronised || is_observed,
+            notes_messages: config.l1.sector_bytes.is_some() || is_observed,
+            has_load_hits: protocol.values() != Values::Functional && !is_observed,
             sector_bytes: config.l1.sector_bytes,
             counts_parts: config.l1.atomic_percent.is_some() || config.l2.atomic_percent.is_some(),
             networks: usize::from(protocol.virtual_networks()),

@@ -15,6 +15,7 @@ use super::memory::WRITE;
 use crate::clock::Ticks;
 use crate::dram::DramRequest;
 use crate::l3::{ForMemory, Slice};
+use crate::observe::Cause;
 use crate::stats::Counter;
 
 /// A slice of the L3 with the requests that are on their way in it.
@@ -90,10 +91,14 @@ impl<const W: usize> Bank<W> {
         &mut self,
         message: &Message<W>,
         payload: u32,
+        ready: Ticks,
         ctx: &mut Context<W>,
         env: &Env<'_>,
     ) {
         let bytes = (env.plan.header_bytes + payload) as u16;
+        if env.plan.is_observed {
+            ctx.note_sent(message, false, (ready, Cause::BankLookup), self.last_to_memory);
+        }
         let id = ctx.packets.insert(Packet { bytes, ..Packet::default() }, message);
         if let Some(last_level) = &mut self.last_level {
             last_level.coming.push_back((self.last_to_memory, id));
@@ -118,6 +123,9 @@ impl<const W: usize> Bank<W> {
     fn look_up(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         let line = env.plan.topology.line_in_bank(ctx.packets.message(id).line);
         let Some(last_level) = &mut self.last_level else { return };
+        if let Some(recorder) = &mut ctx.recorder {
+            recorder.mark(id, self.now, Cause::L3, self.agent);
+        }
         if last_level.slice.tags.touch(line) {
             ctx.stats.add(Counter::L3Hits, 1);
             self.answer_from_last_level(id, ctx);
@@ -143,6 +151,9 @@ impl<const W: usize> Bank<W> {
         ctx.stats.add(Counter::L2L3Flits, short_flits::<W>(true));
         if let Some(last_level) = &mut self.last_level {
             let there = last_level.slice.answer(W as u64 * 4, self.now);
+            if let Some(recorder) = &mut ctx.recorder {
+                recorder.mark(id, there, Cause::L3, self.agent);
+            }
             self.fetch_at(there, id);
         }
     }

@@ -9,7 +9,8 @@ use super::super::packets::Packet;
 use super::super::plan::NEVER;
 use super::{Bank, BankStall};
 use crate::clock::Ticks;
-use crate::dram::DramRequest;
+use crate::dram::{Decision, DramRequest};
+use crate::observe::Cause;
 use crate::prefetch::prefetch;
 use crate::stats::Counter;
 
@@ -50,9 +51,9 @@ impl<const W: usize> Bank<W> {
         }
         self.last_to_memory = (ready + self.memory_leg).max(self.last_to_memory);
         if self.last_level.is_some() {
-            self.post_to_last_level(message, payload, ctx, env);
+            self.post_to_last_level(message, payload, ready, ctx, env);
         } else {
-            self.post_to_channel(message, is_write, ctx, env);
+            self.post_to_channel(message, is_write, ready, ctx, env);
             if !is_write {
                 prefetch(env.memory.line_places::<W>(line));
             }
@@ -61,9 +62,19 @@ impl<const W: usize> Bank<W> {
 
     /// Sends a request to the memory channel.
     #[inline]
-    fn post_to_channel(&mut self, message: &Message<W>, is_write: bool, ctx: &mut Context<W>, env: &Env<'_>) {
+    fn post_to_channel(
+        &mut self,
+        message: &Message<W>,
+        is_write: bool,
+        ready: Ticks,
+        ctx: &mut Context<W>,
+        env: &Env<'_>,
+    ) {
         ctx.stats.add(if is_write { Counter::DramWrites } else { Counter::DramReads }, 1);
         let arrives = self.last_to_memory;
+        if !is_write && env.plan.is_observed {
+            ctx.note_sent(message, false, (ready, Cause::BankLookup), ready);
+        }
         let bytes =
             if env.plan.sector_bytes.is_some() { self.sector_bytes(message, is_write, ctx, env) } else { W as u32 * 4 };
         // The data of a write-back is in memory, so nothing of its message is needed from here on.
@@ -73,6 +84,12 @@ impl<const W: usize> Bank<W> {
             ctx.packets.insert(Packet { cause: ctx.cause, ..Packet::default() }, message)
         };
         let line = env.plan.topology.line_in_bank(message.line);
+        if env.plan.is_observed
+            && !is_write
+            && let Some(recorder) = &mut ctx.recorder
+        {
+            recorder.mark(id, arrives, Cause::MemoryWay, self.agent);
+        }
         self.channel.push(DramRequest { arrives, id, line, write: is_write, bytes });
         self.schedule_decision(arrives, env);
     }
@@ -131,6 +148,9 @@ impl<const W: usize> Bank<W> {
         self.next_decision = NEVER;
         let Some(decision) = self.channel.decide(self.now) else { return };
         ctx.stats.add(Counter::DramRowHits, u64::from(decision.row_hit));
+        if env.plan.is_observed && !decision.write && decision.id != SILENT {
+            self.note_decision(decision, ctx);
+        }
         if let Some(last_level) = &mut self.last_level {
             if !decision.write {
                 last_level.fill_at(decision.done, decision.id);
@@ -146,6 +166,18 @@ impl<const W: usize> Bank<W> {
             self.schedule_decision(if arrives <= self.now { decision.next } else { arrives }, env);
         }
         self.retry_with_room(env);
+    }
+
+    /// Notes the time that a fetch has waited for its channel, and the time of the memory.
+    #[cold]
+    fn note_decision(&mut self, decision: Decision, ctx: &mut Context<W>) {
+        let Some(recorder) = &mut ctx.recorder else { return };
+        let (id, place) = (decision.id, self.agent);
+        recorder.mark(id, self.now, Cause::DramQueue, place);
+        recorder.mark(id, decision.done, Cause::Dram, place);
+        if self.last_level.is_none() {
+            recorder.mark(id, decision.done + self.memory_leg, Cause::MemoryWay, place);
+        }
     }
 
     /// Serves the bank again that waited for room on its way to memory.

@@ -28,6 +28,7 @@ use super::translation::{Client, Translation};
 use crate::clock::Ticks;
 use crate::dram::MemoryChannel;
 use crate::l3::Slice;
+use crate::observe::{Cause, Trigger};
 use crate::sectors::Sectors;
 
 /// Origins of the messages of a bank: its module, its GPU, and other GPUs.
@@ -251,7 +252,7 @@ impl<const W: usize> Bank<W> {
     /// The controller is woken at the time that it asked for.
     fn wake(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         self.wake = NEVER;
-        ctx.tell_time(env.plan, self.now);
+        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: Cause::Timer });
         self.controller.step(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
         self.note_wake(ctx, env);
         self.route(false, ctx, env)?;

@@ -90,8 +90,7 @@ impl<const W: usize> Unit<W> {
     #[inline]
     pub(super) fn access_done(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         let access = *self.accesses.get(id);
-        if access.answers > 1 {
-            self.accesses.get_mut(id).answers -= 1;
+        if access.answers != 1 && self.goes_on(id, ctx) {
             return;
         }
         self.accesses.remove(id);

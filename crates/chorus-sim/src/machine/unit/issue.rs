@@ -95,7 +95,7 @@ impl<const W: usize> Unit<W> {
         if let Some(declared) = &running.job.declared {
             declared.check(running.id.work_group, op, env.memory).map_err(SimError::Undeclared)?;
         }
-        let access = LineAccess { slot, ..LineAccess::new(kind, wave as u16, 0, self.now) };
+        let access = LineAccess { slot, answers: self.answers, ..LineAccess::new(kind, wave as u16, 0, self.now) };
         let (count, first) = self.accesses.coalesce::<W>(op, access);
         (running.last_operation, running.last_line) = (name, first);
         running.loads_in_flight += u32::from(returns && count > 0);
@@ -137,7 +137,8 @@ impl<const W: usize> Unit<W> {
         } else {
             running.last_operation = "end of kernel";
         }
-        self.accesses.push(LineAccess::new(kind, wave as u16, 0, self.now));
+        let access = LineAccess::new(kind, wave as u16, 0, self.now);
+        self.accesses.push(LineAccess { answers: self.answers, ..access });
         self.slots.block(wave);
         self.schedule_access();
         true

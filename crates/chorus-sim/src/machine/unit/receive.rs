@@ -13,6 +13,7 @@ use super::super::translation::{Client, selectable};
 use super::{Unit, UnitOrder, lineless_request};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
+use crate::observe::{Cause as TimeCause, Trigger};
 
 impl<const W: usize> Unit<W> {
     /// Looks for the next event that few programs or machines have often.
@@ -79,7 +80,7 @@ impl<const W: usize> Unit<W> {
             true => (CoreOp::KernelBegin, Order::Acquire),
             false => (CoreOp::KernelEnd, Order::Release),
         };
-        ctx.tell_time(env.plan, self.now);
+        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: TimeCause::Boundary });
         let request = lineless_request(op, order, Scope::System, 0, Txn::Boundary(stream));
         let outcome = self.controller.step(&Input::Core(&request), &mut ctx.outbox)?;
         let waits = outcome != Outcome::Done;
@@ -104,7 +105,7 @@ impl<const W: usize> Unit<W> {
     /// The private cache is woken at the time that it asked for.
     fn wake(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         self.wake = NEVER;
-        ctx.tell_time(env.plan, self.now);
+        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: TimeCause::Timer });
         self.controller.step(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
         self.note_wake(ctx, env);
         self.finish_completions(ctx, env);
@@ -115,7 +116,7 @@ impl<const W: usize> Unit<W> {
 
     /// A message is at the private cache.
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let Some(id) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
+        let Some(id) = ctx.arrive(env.plan, self.agent, self.now) else { return Ok(()) };
         self.next_arrival = ctx.end(self.agent).next_arrival();
         if self.waiting > 0 || !self.step_cache(id, ctx, env)? {
             let network = ctx.packets.get(id).network;
@@ -153,7 +154,8 @@ impl<const W: usize> Unit<W> {
     /// Steps the private cache with a message. Returns whether the message is consumed.
     #[inline(always)]
     fn step_cache(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
-        ctx.tell_time(env.plan, self.now);
+        let (at, cause) = (self.agent, TimeCause::BankQueue);
+        ctx.begin_step(env.plan, self.now, || Trigger::Message { id, at, cause });
         ctx.cause = Cause::default();
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
