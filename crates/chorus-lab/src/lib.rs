@@ -36,6 +36,7 @@
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
 //! | `validation.rs`, `validation/` | the simulator compared with measurements of a real GPU |
+//! | `why.rs`, `why/` | where the time of accesses goes |
 //! | `comparison.rs`, `comparison/` | every protocol that a machine can have with every workload that it can run |
 
 pub mod annotate;
@@ -69,3 +70,4 @@ mod svg;
 pub mod trend;
 pub mod validation;
 pub mod verdict;
+pub mod why;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use chorus_kernel::{HostMemory, Kernel, Mismatch, Program, Verdict};
 use chorus_protocol::registry::{Promise, Protocol};
 use chorus_registry::Registry;
+use chorus_sim::observe::SharedObserver;
 use chorus_sim::{Settings, SimError, Simulated, Stream, quietly};
 use chorus_trace::Recorder;
 use cpu_time::{ProcessTime, ThreadTime};
@@ -35,11 +36,13 @@ pub struct Manner<'r> {
     pub window: Option<u64>,
     /// The recorder that writes down what the programs do.
     pub recorder: Option<&'r Recorder>,
+    /// Somebody who is told what happens, with whom the run has one thread.
+    pub observer: Option<&'r SharedObserver>,
 }
 
 impl Default for Manner<'_> {
     fn default() -> Self {
-        Manner { allow_incoherent: false, threads: 1, window: None, recorder: None }
+        Manner { allow_incoherent: false, threads: 1, window: None, recorder: None, observer: None }
     }
 }
 
@@ -196,7 +199,11 @@ fn run(setup: &Setup, spec: &RunSpec, manner: Manner<'_>) -> Result<Simulated, R
     let streams = programs.iter_mut().zip(ranges);
     let mut streams: Vec<Stream<'_>> =
         streams.map(|(program, modules)| Stream { program: program.as_mut(), modules }).collect();
-    let simulated = chorus_sim::simulate_streams(config, setup.protocol, settings, &mut streams, memory);
+    let (protocol, streams) = (setup.protocol, &mut streams[..]);
+    let simulated = match manner.observer {
+        Some(observer) => chorus_sim::simulate_observed(config, protocol, settings, streams, memory, observer),
+        None => chorus_sim::simulate_streams(config, protocol, settings, streams, memory),
+    };
     match setup.trace.as_ref().and_then(|trace| trace.failure()) {
         Some(error) => Err(RunError::new(RunErrorKind::BadInput, error.to_string())),
         None => simulated.map_err(failure),

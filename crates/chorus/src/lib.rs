@@ -25,9 +25,12 @@
 //! | `virtual_networks.rs` | the search for the fewest virtual networks |
 //! | `litmus_input.rs` | the litmus tests that a command line means: names, files, folders |
 //! | `definitions.rs` | the definitions of the metrics |
+//! | `chains.rs` | what single accesses waited for |
+//! | `stack.rs` | the time of all accesses by cause |
 //! | `date.rs` | today's date |
 
 mod activity;
+mod chains;
 mod date;
 mod definitions;
 mod elisions;
@@ -40,6 +43,7 @@ mod overnight;
 mod proof;
 mod replays;
 mod session;
+mod stack;
 mod validated_litmus;
 mod verbs;
 mod virtual_networks;

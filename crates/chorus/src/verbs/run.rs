@@ -120,7 +120,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let activity = session.activity(None);
     activity.begin(spec.to_string());
     let &Arguments { allow_incoherent, threads, window, .. } = arguments;
-    let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref() };
+    let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref(), observer: None };
     let result = chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner))?;
     drop(activity);
     if arguments.form.json {
