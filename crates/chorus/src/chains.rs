@@ -54,16 +54,19 @@ fn headline(access: &Access, scene: &Scene) -> String {
     )
 }
 
-/// Intervals of one cause that follow each other, as one.
-fn joined(chain: &[Interval]) -> Vec<Interval> {
-    let mut joined: Vec<Interval> = Vec::new();
+/// Intervals of one cause, place and message that follow each other, as one, and the other accesses that they were for.
+fn joined(chain: &[Interval]) -> Vec<(Interval, Vec<Served>)> {
+    let mut joined: Vec<(Interval, Vec<Served>)> = Vec::new();
+    let key = |interval: &Interval| (interval.cause, interval.place, interval.message, interval.is_probe);
     for interval in chain {
-        let same = |last: &&mut Interval| {
-            Interval { from: 0, until: 0, ..**last } == Interval { from: 0, until: 0, ..*interval }
-        };
-        match joined.last_mut().filter(same) {
-            Some(last) => last.until = interval.until,
-            None => joined.push(*interval),
+        match joined.last_mut().filter(|(last, _)| key(last) == key(interval)) {
+            Some((last, _)) => last.until = interval.until,
+            None => joined.push((*interval, Vec::new())),
+        }
+        if let (Some((_, others)), Some(other)) = (joined.last_mut(), interval.other)
+            && !others.contains(&other)
+        {
+            others.push(other);
         }
     }
     joined
@@ -72,19 +75,24 @@ fn joined(chain: &[Interval]) -> Vec<Interval> {
 fn chain(kept: &Kept, scene: &Scene) -> Table {
     let mut table = table(["cycles", "", "cause", "at", "message", "for"]);
     let intervals = joined(&kept.chain);
-    let longest = intervals.iter().map(|interval| interval.until - interval.from).max().unwrap_or(0);
+    let longest = intervals.iter().map(|(interval, _)| interval.until - interval.from).max().unwrap_or(0);
     let issued = kept.access.issued;
-    for interval in &intervals {
+    for (interval, others) in &intervals {
         // Cycles are counted from the issue, so that those of all intervals add up although they are whole.
         let cycles = (interval.until - issued) / scene.cycle - (interval.from - issued) / scene.cycle;
         let ticks = interval.until - interval.from;
+        let others = match others.as_slice() {
+            [] => String::new(),
+            [other] => name(*other, scene.topology),
+            others => format!("{} accesses", others.len()),
+        };
         table.add_row([
             count(cycles),
             bar(ticks, longest),
             interval.cause.name().to_owned(),
             scene.topology.name(interval.place),
             message(interval, scene).to_owned(),
-            interval.other.map_or_else(String::new, |other| name(other, scene.topology)),
+            others,
         ]);
     }
     align_right(&mut table, [0]);
@@ -96,7 +104,7 @@ fn message(interval: &Interval, scene: &Scene) -> &'static str {
 }
 
 fn name(other: Served, topology: Topology) -> String {
-    format!("{} {} of {}", other.purpose.one(), other.number.0, topology.name(other.cache))
+    format!("{} {} ({})", other.purpose.one(), other.number.0, topology.name(other.cache))
 }
 
 /// The slowest of the accesses that were asked for, for programs.

@@ -27,6 +27,7 @@
 //! | `definitions.rs` | the definitions of the metrics |
 //! | `chains.rs` | what single accesses waited for |
 //! | `stack.rs` | the time of all accesses by cause |
+//! | `timelines.rs` | timelines that runs write |
 //! | `date.rs` | today's date |
 
 mod activity;
@@ -44,6 +45,7 @@ mod proof;
 mod replays;
 mod session;
 mod stack;
+mod timelines;
 mod validated_litmus;
 mod verbs;
 mod virtual_networks;

@@ -29,7 +29,7 @@ fn sums(told: &Told) -> impl Iterator<Item = (Purpose, Sum)> {
 
 /// Layers with the most time first.
 fn layers(sum: &Sum) -> Vec<(Layer, u64, u64)> {
-    let mut layers: Vec<_> = sum.layers.iter().map(|(layer, time)| (*layer, time.ticks, time.for_others)).collect();
+    let mut layers: Vec<_> = sum.layers().map(|(layer, time)| (layer, time.ticks, time.for_others)).collect();
     layers.sort_by_key(|&(layer, ticks, _)| (std::cmp::Reverse(ticks), layer));
     layers
 }
@@ -125,8 +125,8 @@ pub fn print_difference(one: &Told, other: &Told, session: &mut Session) -> Resu
 
 fn difference(names: [&str; 2], sums: &[Sum; 2], cycle: [u64; 2]) -> Table {
     let mut table = table(["cycles", names[0], names[1], "difference", ""]);
-    let layers: BTreeSet<Layer> = sums.iter().flat_map(|sum| sum.layers.keys().copied()).collect();
-    let cycles = |run: usize, layer| sums[run].layers.get(&layer).map_or(0, |time| time.ticks) / cycle[run];
+    let layers: BTreeSet<Layer> = sums.iter().flat_map(|sum| sum.layers().map(|(layer, _)| layer)).collect();
+    let cycles = |run: usize, layer| sums[run].time(layer).ticks / cycle[run];
     let mut rows: Vec<(Layer, u64, u64)> =
         layers.into_iter().map(|layer| (layer, cycles(0, layer), cycles(1, layer))).collect();
     rows.sort_by_key(|&(layer, ours, theirs)| (std::cmp::Reverse(ours.abs_diff(theirs)), layer));
@@ -171,8 +171,7 @@ pub fn to_json(told: &Told) -> Value {
 
 fn sum_to_json(sum: &Sum) -> Value {
     let layers: BTreeMap<String, Value> = sum
-        .layers
-        .iter()
+        .layers()
         .map(|(layer, time)| (layer.key(), json!({ "ticks": time.ticks, "for_others": time.for_others })))
         .collect();
     json!({ "accesses": sum.accesses, "ticks": sum.ticks(), "layers": layers })

@@ -20,6 +20,13 @@ impl Layer {
         if interval.is_probe { Layer::Invalidations } else { Layer::Cause(interval.cause) }
     }
 
+    fn place(self) -> usize {
+        match self {
+            Layer::Cause(cause) => cause as usize,
+            Layer::Invalidations => LAYERS - 1,
+        }
+    }
+
     /// Its name for people.
     pub fn name(self) -> &'static str {
         match self {
@@ -57,30 +64,42 @@ pub struct Time {
     pub for_others: u64,
 }
 
+/// The number of layers.
+const LAYERS: usize = Cause::ALL.len() + 1;
+
 /// Accesses added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     /// The number of accesses.
     pub accesses: u64,
-    /// Their time by layer.
-    pub layers: BTreeMap<Layer, Time>,
+    times: [Time; LAYERS],
 }
 
 impl Sum {
     /// The time of all layers: the latencies of the accesses added up.
     pub fn ticks(&self) -> u64 {
-        self.layers.values().map(|time| time.ticks).sum()
+        self.times.iter().map(|time| time.ticks).sum()
     }
 
     /// The layer with the most time.
     pub fn largest(&self) -> Option<Layer> {
-        self.layers.iter().max_by_key(|(_, time)| time.ticks).map(|(layer, _)| *layer)
+        self.layers().max_by_key(|(_, time)| time.ticks).map(|(layer, _)| layer)
+    }
+
+    /// The layers that have any time.
+    pub fn layers(&self) -> impl Iterator<Item = (Layer, Time)> {
+        let layers = Cause::ALL.into_iter().map(Layer::Cause).chain([Layer::Invalidations]);
+        layers.zip(self.times).filter(|(_, time)| time.ticks > 0)
+    }
+
+    /// The time in a layer.
+    pub fn time(&self, layer: Layer) -> Time {
+        self.times[layer.place()]
     }
 
     fn add_all(&mut self, other: &Sum) {
         self.accesses += other.accesses;
-        for (layer, time) in &other.layers {
-            let own = self.layers.entry(*layer).or_default();
+        for (own, time) in self.times.iter_mut().zip(other.times) {
             own.ticks += time.ticks;
             own.for_others += time.for_others;
         }
@@ -100,7 +119,7 @@ impl Stack {
         let sum = self.groups.entry(group).or_default();
         sum.accesses += 1;
         for interval in chain {
-            let time = sum.layers.entry(Layer::of(interval)).or_default();
+            let time = &mut sum.times[Layer::of(interval).place()];
             let ticks = interval.until - interval.from;
             time.ticks += ticks;
             time.for_others += if interval.other.is_some() { ticks } else { 0 };

@@ -55,8 +55,6 @@ pub(super) struct Posted<const W: usize> {
     entry: Entry,
     packet: Packet,
     message: Message<W>,
-    /// Its journey, where the run is observed.
-    journey: Option<Arc<Journey>>,
 }
 
 /// News for a source in another partition that flits of its have been consumed.
@@ -71,11 +69,13 @@ pub(super) struct Credit {
 pub(super) struct Mail<const W: usize> {
     messages: Vec<Posted<W>>,
     credits: Vec<Credit>,
+    /// The journeys of the messages, where the run is observed.
+    pub(super) journeys: Vec<Option<Arc<Journey>>>,
 }
 
 impl<const W: usize> Default for Mail<W> {
     fn default() -> Self {
-        Mail { messages: Vec::new(), credits: Vec::new() }
+        Mail { messages: Vec::new(), credits: Vec::new(), journeys: Vec::new() }
     }
 }
 
@@ -92,6 +92,7 @@ impl<const W: usize> Mail<W> {
         } else {
             tray.messages.append(&mut self.messages);
             tray.credits.append(&mut self.credits);
+            tray.journeys.append(&mut self.journeys);
         }
     }
 
@@ -223,7 +224,7 @@ impl<const W: usize> Context<W> {
     }
 
     /// Sends a message of an agent, with so many bytes of data, into the network at `ready`, or to another module.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn post(
         &mut self,
         plan: &Plan<'_>,
@@ -232,11 +233,23 @@ impl<const W: usize> Context<W> {
         payload: u32,
         ready: Ticks,
     ) {
+        match plan.notes_messages {
+            true => self.post_noted(plan, message, spec, payload, ready),
+            false => self.post_plainly(plan, message, spec, payload, ready),
+        }
+    }
+
+    /// Sends a message with exactly so many bytes of data, without a note of it.
+    #[inline(never)]
+    pub(super) fn post_plainly(
+        &mut self,
+        plan: &Plan<'_>,
+        message: &Message<W>,
+        spec: &MessageSpec,
+        payload: u32,
+        ready: Ticks,
+    ) {
         let Channel::Virtual(network) = spec.channel else { return };
-        let payload = match plan.notes_messages {
-            true => self.note_message(plan, message, spec, payload, ready),
-            false => payload,
-        };
         let packet = Packet {
             enqueued: self.end(message.src).egress.in_order(network, ready),
             from: message.src.0,
@@ -347,11 +360,11 @@ impl<const W: usize> Context<W> {
 
     /// Takes the mail of another partition.
     pub(super) fn receive(&mut self, mail: &mut Mail<W>) {
-        for Posted { port, mut entry, packet, message, journey } in mail.messages.drain(..) {
+        if !mail.journeys.is_empty() {
+            self.note_mail(&mut mail.journeys);
+        }
+        for Posted { port, mut entry, packet, message } in mail.messages.drain(..) {
             entry.id = self.packets.insert(packet, &message);
-            if let (Some(recorder), Some(journey)) = (&mut self.recorder, journey) {
-                recorder.put(entry.id, journey);
-            }
             match (port, &mut self.fabric) {
                 (Some(port), Some(fabric)) => fabric.put(port, entry),
                 (Some(_) | None, _) => self.deliver(message.dst, entry),
@@ -364,13 +377,10 @@ impl<const W: usize> Context<W> {
 
     /// Takes the message that arrives at an agent now.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, plan: &Plan<'_>, agent: AgentId, now: Ticks) -> Option<u32> {
-        let Arrival { id, waited } = self.end(agent).arrive(now)?;
-        self.stats.add(Counter::NetworkQueueTicks, waited);
-        if plan.is_observed {
-            self.note_arrival(plan, id, waited, now);
-        }
-        Some(id)
+    pub(super) fn arrive(&mut self, agent: AgentId, now: Ticks) -> Option<Arrival> {
+        let arrival = self.end(agent).arrive(now)?;
+        self.stats.add(Counter::NetworkQueueTicks, arrival.waited);
+        Some(arrival)
     }
 
     /// Lets the messages of an agent leave its port before `until`. Returns the time at which the agent's component has
@@ -457,6 +467,9 @@ impl<const W: usize> Context<W> {
 
     fn pass_ports(&mut self, paths: &Paths, ports: &[u16], horizon: Ticks) {
         let Some(mut fabric) = self.fabric.take() else { return };
+        if self.recorder.is_some() {
+            self.pass_noted(paths, &mut fabric, ports, horizon);
+        }
         for &port in ports {
             while let Some(passed) = fabric.pass(port, horizon, |id| u64::from(self.packets.get(id).bytes)) {
                 self.go_on(paths, &mut fabric, passed);
@@ -466,19 +479,11 @@ impl<const W: usize> Context<W> {
     }
 
     /// Lets a message that has passed a port go on to the next one, or to its destination.
-    #[inline]
-    fn go_on(&mut self, paths: &Paths, fabric: &mut Fabric, passed: Passed) {
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, paths: &Paths, fabric: &mut Fabric, passed: Passed) {
         let Passed { entry, start, end } = passed;
         let step = paths.step(entry.length);
         let time = step.latency + if step.streams { start } else { end };
-        if let Some(recorder) = &mut self.recorder {
-            let from = AgentId(self.packets.get(entry.id).from);
-            recorder.mark(entry.id, start, TimeCause::LinkQueue, from);
-            if !step.streams {
-                recorder.mark(entry.id, end, TimeCause::Serialisation, from);
-            }
-            recorder.mark(entry.id, time, TimeCause::Network, from);
-        }
         if step.is_last {
             let to = AgentId(self.packets.get(entry.id).to);
             self.deliver(to, Entry { time, length: 0, ..entry });
@@ -498,8 +503,10 @@ impl<const W: usize> Context<W> {
     fn post_away(&mut self, owner: u8, port: Option<u16>, entry: Entry) {
         let packet = self.packets.remove(entry.id);
         let message = *self.packets.message(entry.id);
-        let journey = self.recorder.as_mut().and_then(|recorder| recorder.hand_over(entry.id));
-        self.mail[usize::from(owner)].messages.push(Posted { port, entry, packet, message, journey });
+        self.mail[usize::from(owner)].messages.push(Posted { port, entry, packet, message });
+        if self.recorder.is_some() {
+            self.note_away(owner, entry.id);
+        }
     }
 
     /// Notes that a message has been taken by its destination at `now`: its source may send more.
@@ -531,7 +538,7 @@ impl<const W: usize> Context<W> {
         let packet = Packet { enqueued: now, from: message.src.0, to, ..Packet::default() };
         let source = self.end(message.src).next_key(message.src.0);
         if self.recorder.is_some() {
-            self.note_sent(message, false, (now, TimeCause::L1Lookup), now);
+            self.note_sent(self.packets.next(), message, false, (now, TimeCause::L1Lookup), now);
         }
         let id = self.packets.insert(packet, message);
         self.deliver(message.dst, Entry { time: now, source, id, length: 0 });

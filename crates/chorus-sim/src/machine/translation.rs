@@ -14,6 +14,7 @@ use chorus_protocol::registry::Delivery;
 
 use super::SimError;
 use super::context::{Context, Env, Handled};
+use super::endpoint::Arrival;
 use super::plan::{NEVER, Plan, payload_bytes};
 use crate::clock::Ticks;
 use crate::observe::{Cause, Trigger};
@@ -52,7 +53,10 @@ impl<const W: usize> Translation<W> {
 
     /// Takes a message that has arrived and looks it up. Returns the message if that takes no time.
     fn look_up(&mut self, now: Ticks, ctx: &mut Context<W>, plan: &Plan<'_>) -> Option<u32> {
-        let id = ctx.arrive(plan, self.agent, now)?;
+        let Arrival { id, waited } = ctx.arrive(self.agent, now)?;
+        if ctx.recorder.is_some() {
+            ctx.note_arrival(plan, id, now, waited);
+        }
         ctx.stats.add(Counter::TuInputs, 1);
         let network = plan.clocks.network;
         let time = (network.edge(now) + plan.latencies.tu).max(self.free);

@@ -41,6 +41,8 @@ pub(crate) struct Journey {
     pub(crate) to: AgentId,
     pub(crate) line: LineAddr,
     pub(crate) txn: Txn,
+    /// Whether a controller has been given it, perhaps without taking it.
+    pub(crate) is_tried: bool,
     /// The thing that the time before it went to, where nothing led to it.
     pub(crate) before: Cause,
     /// The journey whose end was the step that sent this message.
@@ -60,8 +62,8 @@ pub struct Passage<'j> {
     pub from: AgentId,
     /// The agent that took it.
     pub to: AgentId,
-    /// The physical line that it was about.
-    pub line: LineAddr,
+    /// The virtual line that it was about, where an access has touched it.
+    pub line: Option<u64>,
     /// When the step was that sent it.
     pub sent: Ticks,
     /// Adjoining segments from then on.
@@ -83,6 +85,7 @@ impl Journey {
             to: place,
             line: LineAddr(0),
             txn: Txn::None,
+            is_tried: false,
             before: Cause::Earlier,
             trigger: None,
             request: None,
@@ -126,8 +129,8 @@ impl Journey {
     }
 
     /// The journey as observers see it, if it is that of a message.
-    pub(crate) fn passage(&self) -> Option<Passage<'_>> {
-        let &Journey { from, to, line, sent, ref segments, served, .. } = self;
+    pub(crate) fn passage(&self, line: Option<u64>) -> Option<Passage<'_>> {
+        let &Journey { from, to, sent, ref segments, served, .. } = self;
         self.message.map(|message| Passage { message, from, to, line, sent, segments, served })
     }
 }

@@ -65,7 +65,7 @@ impl Purpose {
             Purpose::Load => "load",
             Purpose::Atomic => "atomic",
             Purpose::Fence => "fence",
-            Purpose::End => "end of a wavefront",
+            Purpose::End => "wavefront end",
             Purpose::Store => "store",
             Purpose::Other => "other work",
         }
@@ -154,11 +154,19 @@ pub trait Observer: Send {
     /// An access has ended. The intervals adjoin: the first begins when it was issued, the last ends when it ended.
     fn access(&mut self, access: &Access, chain: &[Interval]);
 
+    /// Whether it wants to know of messages.
+    fn wants_messages(&self) -> bool {
+        false
+    }
+
     /// A message has been on its way.
     fn message(&mut self, _passage: &Passage<'_>) {}
 
-    /// A wavefront has ended that began at a time in a slot of a compute unit or a CPU core.
-    fn wave(&mut self, _cache: AgentId, _slot: u16, _kernel: &str, _began: Ticks, _ended: Ticks) {}
+    /// A wavefront of a kernel begins in a slot of a compute unit or a CPU core.
+    fn wave_begins(&mut self, _cache: AgentId, _slot: u16, _kernel: &str, _now: Ticks) {}
+
+    /// The wavefront in a slot of a compute unit or a CPU core has ended.
+    fn wave_ends(&mut self, _cache: AgentId, _slot: u16, _now: Ticks) {}
 }
 
 /// An observer that the parts of a machine share.

@@ -2,6 +2,7 @@
 //! have ended.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chorus_protocol::access::Txn;
@@ -13,6 +14,12 @@ use crate::clock::Ticks;
 
 /// Requests that are remembered because they may be answered later. When there are more, the older half is forgotten.
 const PENDING_MAX: usize = 1 << 17;
+
+/// The most of them about one line at one agent. When there are more, the oldest is forgotten.
+const PENDING_OF_LINE: usize = 64;
+
+/// Segments that the journey of a message has in most cases.
+const SEGMENTS: usize = 8;
 
 /// The thing that a controller makes a step for.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +40,8 @@ pub(crate) struct AccessTry {
     pub(crate) purpose: Purpose,
     pub(crate) wave: u16,
     pub(crate) issued: Ticks,
+    /// The physical line that it touches, and its virtual line.
+    pub(crate) lines: Option<(LineAddr, u64)>,
     /// Since when the head of the queue could not be accepted, and why.
     pub(crate) stalled: Option<(Ticks, Cause)>,
 }
@@ -86,41 +95,75 @@ struct Given {
     is_hit: bool,
 }
 
+/// A hash of agents and lines: one multiplication for each number. Nothing depends on the order of the tables.
+#[derive(Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+
+    fn write_u16(&mut self, number: u16) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
+    }
+}
+
+type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mixed>>;
+
+/// The accesses of a private cache.
+#[derive(Default)]
+struct Cache {
+    /// Accesses that it has been given, by their numbers in the driver.
+    given: Vec<Option<Given>>,
+    /// Accesses so far.
+    count: u64,
+}
+
 /// The recorder of a partition.
 pub(crate) struct Recorder {
     observer: SharedObserver,
-    caches: u64,
+    /// Whether the observer wants to know of messages.
+    tells_messages: bool,
+    caches: Vec<Cache>,
     /// Journeys by the numbers of their packets.
     packets: Vec<Option<Arc<Journey>>>,
     /// The journey whose end is the step that is made now, and when that is.
     step: Arc<Journey>,
     now: Ticks,
-    accesses: HashMap<(AgentId, u32), Given>,
-    /// Accesses of each private cache so far.
-    counts: HashMap<AgentId, u64>,
     /// Messages that agents have taken about a line and that they may still answer.
-    pending: HashMap<(AgentId, LineAddr), Vec<Arc<Journey>>>,
+    pending: Table<(AgentId, LineAddr), Vec<Arc<Journey>>>,
     pending_count: usize,
-    kernels: HashMap<String, Arc<str>>,
-    waves: HashMap<(AgentId, u16), Ticks>,
+    /// The kernels that accesses have belonged to, the last one first.
+    kernels: Vec<Arc<str>>,
+    /// The virtual lines of the physical ones that have been touched.
+    lines: Table<LineAddr, u64>,
     intervals: Vec<Interval>,
 }
 
 impl Recorder {
     /// A recorder for a machine with so many private caches.
     pub(crate) fn new(observer: SharedObserver, caches: u16) -> Recorder {
+        let tells_messages = observer.lock().unwrap_or_else(PoisonError::into_inner).wants_messages();
         Recorder {
             observer,
-            caches: u64::from(caches),
+            tells_messages,
+            caches: (0..caches).map(|_| Cache::default()).collect(),
             packets: Vec::new(),
             step: Arc::new(Journey::root(AgentId::NOBODY, 0, None)),
             now: 0,
-            accesses: HashMap::new(),
-            counts: HashMap::new(),
-            pending: HashMap::new(),
+            pending: Table::default(),
             pending_count: 0,
-            kernels: HashMap::new(),
-            waves: HashMap::new(),
+            kernels: Vec::new(),
+            lines: Table::default(),
             intervals: Vec::new(),
         }
     }
@@ -141,8 +184,10 @@ impl Recorder {
             return Arc::new(Journey::root(at, now, None));
         };
         let key = (at, journey.line);
-        if let Some(same) = self.pending.get_mut(&key) {
-            // The message has been given before and could not be taken.
+        // A message that was given before could not be taken.
+        if journey.is_tried
+            && let Some(same) = self.pending.get_mut(&key)
+        {
             let before = same.len();
             same.retain(|other| !Arc::ptr_eq(other, journey));
             self.pending_count -= before - same.len();
@@ -150,10 +195,16 @@ impl Recorder {
         let blocker = self.pending.get(&key).and_then(|others| others.last()).and_then(|other| other.served);
         let blocker = blocker.filter(|_| cause == Cause::Directory);
         let tried = Arc::make_mut(journey);
+        tried.is_tried = true;
         tried.mark_blocked(now, cause, at, blocker);
         let journey = Arc::clone(journey);
-        if journey.to == at {
-            self.pending.entry(key).or_default().push(Arc::clone(&journey));
+        if journey.to == at && journey.txn != Txn::None {
+            let same = self.pending.entry(key).or_default();
+            if same.len() == PENDING_OF_LINE {
+                same.remove(0);
+                self.pending_count -= 1;
+            }
+            same.push(Arc::clone(&journey));
             self.pending_count += 1;
             if self.pending_count > PENDING_MAX {
                 self.forget_older();
@@ -177,15 +228,18 @@ impl Recorder {
 
     /// A private cache is given an access.
     fn give(&mut self, given: AccessTry, now: Ticks) -> Arc<Journey> {
-        let AccessTry { cache, id, purpose, wave, issued, stalled } = given;
+        let AccessTry { cache, id, purpose, wave, issued, lines, stalled } = given;
+        if self.tells_messages {
+            self.lines.extend(lines);
+        }
         let blocker = self.step.served;
-        let key = (cache, id);
-        if self.accesses.get(&key).is_none_or(|known| known.journey.sent != issued || known.served.wave != wave) {
+        let is_known = |given: &Given| given.journey.sent == issued && given.served.wave == wave;
+        if !self.slot(cache, id).as_ref().is_some_and(is_known) {
             let served = Served { number: self.number(cache), purpose, cache, wave };
             let journey = Arc::new(Journey::root(cache, issued, Some(served)));
-            self.accesses.insert(key, Given { journey, served, at: now, is_hit: false });
+            *self.slot(cache, id) = Some(Given { journey, served, at: now, is_hit: false });
         }
-        let Some(known) = self.accesses.get_mut(&key) else { return Arc::clone(&self.step) };
+        let Some(known) = self.slot(cache, id) else { return Arc::new(Journey::root(cache, issued, None)) };
         let journey = Arc::make_mut(&mut known.journey);
         let (since, cause) = stalled.unwrap_or((now, Cause::L1Queue));
         journey.mark(since, Cause::L1Queue, cache);
@@ -194,16 +248,25 @@ impl Recorder {
         Arc::clone(&known.journey)
     }
 
+    /// The place of an access of a private cache.
+    fn slot(&mut self, cache: AgentId, id: u32) -> &mut Option<Given> {
+        let (given, id) = (&mut self.caches[usize::from(cache.0)].given, id as usize);
+        if id >= given.len() {
+            given.resize_with(id + 1, || None);
+        }
+        &mut given[id]
+    }
+
     fn number(&mut self, cache: AgentId) -> AccessNumber {
-        let count = self.counts.entry(cache).or_default();
-        let number = AccessNumber(*count * self.caches + u64::from(cache.0));
+        let caches = self.caches.len() as u64;
+        let count = &mut self.caches[usize::from(cache.0)].count;
         *count += 1;
-        number
+        AccessNumber((*count - 1) * caches + u64::from(cache.0))
     }
 
     /// Notes that a private cache serves an access by itself.
     pub(crate) fn hits(&mut self, cache: AgentId, id: u32) {
-        if let Some(given) = self.accesses.get_mut(&(cache, id)) {
+        if let Some(given) = self.slot(cache, id) {
             given.is_hit = true;
         }
     }
@@ -212,8 +275,10 @@ impl Recorder {
     pub(crate) fn send(&mut self, id: u32, sent: Sent) {
         let Sent { message, is_probe, from, to, line, txn, looked_up, ready } = sent;
         let is_direct = self.step.from == to && self.step.line == line && self.step.message.is_some();
-        let request = if is_direct { None } else { self.answered(from, to, line, txn) };
-        let journey = Journey {
+        // A message that is answered at once waits for no other answer.
+        let request = self.answered(from, to, line, txn).filter(|_| !is_direct);
+        let mut journey = Journey {
+            segments: Vec::with_capacity(SEGMENTS),
             message: Some(message),
             is_probe,
             to,
@@ -221,7 +286,6 @@ impl Recorder {
             txn,
             ..Journey::root(from, self.now, None).led_to_by(Some(Arc::clone(&self.step)), request)
         };
-        let mut journey = journey;
         journey.mark(looked_up.0, looked_up.1, from);
         journey.mark(ready, Cause::Ordering, from);
         self.put(id, Arc::new(journey));
@@ -248,8 +312,10 @@ impl Recorder {
         if id >= self.packets.len() {
             self.packets.resize(id + 1, None);
         }
-        if let Some(over) = self.packets[id].replace(journey) {
-            tell(&self.observer, &over);
+        if let Some(over) = self.packets[id].replace(journey)
+            && self.tells_messages
+        {
+            tell(&self.observer, &self.lines, &over);
         }
     }
 
@@ -280,7 +346,7 @@ impl Recorder {
     /// An access has ended. Tells the observer where its time went.
     pub(crate) fn end(&mut self, end: AccessEnd<'_>) {
         let AccessEnd { cache, id, purpose, wave, kernel, line, issued, now, ended } = end;
-        let given = self.accesses.remove(&(cache, id)).filter(|given| given.journey.sent == issued);
+        let given = self.slot(cache, id).take().filter(|given| given.journey.sent == issued);
         let served = match &given {
             Some(given) => given.served,
             None => Served { number: self.number(cache), purpose, cache, wave },
@@ -311,38 +377,43 @@ impl Recorder {
                 other: None,
             });
         }
-        let kernel = match self.kernels.get(kernel) {
-            Some(known) => Arc::clone(known),
-            None => Arc::clone(self.kernels.entry(kernel.to_owned()).or_insert(Arc::from(kernel))),
-        };
+        let kernel = self.kernel(kernel);
         let access = Access { served, kernel, line, issued, ended };
         self.observer.lock().unwrap_or_else(PoisonError::into_inner).access(&access, &intervals);
         intervals.clear();
         self.intervals = intervals;
     }
 
+    fn kernel(&mut self, name: &str) -> Arc<str> {
+        match self.kernels.iter().position(|known| **known == *name) {
+            Some(place) => self.kernels.swap(0, place),
+            None => self.kernels.insert(0, Arc::from(name)),
+        }
+        Arc::clone(&self.kernels[0])
+    }
+
     /// A wavefront begins in a slot of a unit.
-    pub(crate) fn wave_begins(&mut self, unit: AgentId, slot: u16, now: Ticks) {
-        self.waves.insert((unit, slot), now);
+    pub(crate) fn wave_begins(&self, unit: AgentId, slot: u16, kernel: &str, now: Ticks) {
+        self.observer.lock().unwrap_or_else(PoisonError::into_inner).wave_begins(unit, slot, kernel, now);
     }
 
     /// The wavefront in a slot of a unit has ended.
-    pub(crate) fn wave_ends(&mut self, unit: AgentId, slot: u16, kernel: &str, now: Ticks) {
-        if let Some(began) = self.waves.remove(&(unit, slot)) {
-            self.observer.lock().unwrap_or_else(PoisonError::into_inner).wave(unit, slot, kernel, began, now);
-        }
+    pub(crate) fn wave_ends(&self, unit: AgentId, slot: u16, now: Ticks) {
+        self.observer.lock().unwrap_or_else(PoisonError::into_inner).wave_ends(unit, slot, now);
     }
 }
 
 impl Drop for Recorder {
     /// Tells the observer of the messages whose places nobody has needed again.
     fn drop(&mut self) {
-        self.packets.iter().flatten().for_each(|journey| tell(&self.observer, journey));
+        if self.tells_messages {
+            self.packets.iter().flatten().for_each(|journey| tell(&self.observer, &self.lines, journey));
+        }
     }
 }
 
-fn tell(observer: &Mutex<dyn super::Observer>, journey: &Journey) {
-    if let Some(passage) = journey.passage() {
+fn tell(observer: &Mutex<dyn super::Observer>, lines: &Table<LineAddr, u64>, journey: &Journey) {
+    if let Some(passage) = journey.passage(lines.get(&journey.line).copied()) {
         observer.lock().unwrap_or_else(PoisonError::into_inner).message(&passage);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use chorus_kernel::HostMemory;
-use chorus_protocol::registry::{self, Reach};
+use chorus_protocol::registry;
 use chorus_sim::observe::{Access, Cause, Interval, Observer, Passage, Purpose, Scene, SharedObserver};
 use chorus_sim::synthetic::{Pattern, Synthetic};
 use chorus_sim::{Settings, Simulated, Stream, simulate_observed, simulate_with};
@@ -55,6 +55,10 @@ impl Observer for Checked {
                 *self.by_cause.entry(interval.cause).or_default() += ticks;
             }
         }
+    }
+
+    fn wants_messages(&self) -> bool {
+        true
     }
 
     fn message(&mut self, passage: &Passage<'_>) {

@@ -17,6 +17,7 @@ use super::arguments::{JsonArgument, ScaleArgument, whole};
 use crate::failure::{Failure, Verdict, print_error, print_note, print_warning};
 use crate::output::{align_right, count, percent, table};
 use crate::session::Session;
+use crate::timelines::TimelineArguments;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,6 +32,7 @@ Examples:
   chorus run --system hmg --protocol hmg --workload mst --scale paper --threads 4
   chorus run --system hmg --protocol hmg --trace traces/vectoradd
   chorus run --system tc --protocol gpu-vi --workload stn --record-trace traces/stn
+  chorus run --system tc --protocol gpu-vi --workload stn --timeline stn.pftrace --timeline-window 10000..20000
   chorus run --system tc --protocol gpu-vi --program examples/cuda/bfs/program.toml --set workload.n=2^14";
 
 /// The largest number of threads that is accepted: a machine is divided into no more parts.
@@ -97,6 +99,8 @@ pub struct Arguments {
     #[arg(long, value_name = "TICKS", hide = true, value_parser = clap::value_parser!(u64).range(1..))]
     window: Option<u64>,
     #[command(flatten)]
+    timeline: TimelineArguments,
+    #[command(flatten)]
     form: JsonArgument,
 }
 
@@ -120,8 +124,10 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let activity = session.activity(None);
     activity.begin(spec.to_string());
     let &Arguments { allow_incoherent, threads, window, .. } = arguments;
-    let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref(), observer: None };
-    let result = chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner))?;
+    let (result, shown) = arguments.timeline.observe(|observer| {
+        let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref(), observer };
+        Ok(chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner))?)
+    })?;
     drop(activity);
     if arguments.form.json {
         let mut json = result.to_json();
@@ -135,8 +141,9 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     if let Some(recorder) = recorder {
         print_recorded(recorder.finish()?, arguments);
     }
+    let verdict = arguments.timeline.conclude(&result, shown)?;
     match &result.result {
-        CheckResult::Pass | CheckResult::Unchecked => Ok(Verdict::Good),
+        CheckResult::Pass | CheckResult::Unchecked => Ok(verdict),
         CheckResult::Fail(message) => {
             print_error(&format!("wrong result: {message}"), None);
             Ok(Verdict::CheckFailed)

@@ -11,7 +11,7 @@ use super::super::context::{Context, Env, short_flits};
 use super::super::packets::Packet;
 use super::super::plan::NEVER;
 use super::Bank;
-use super::memory::WRITE;
+use super::memory::{Fetched, WRITE};
 use crate::clock::Ticks;
 use crate::dram::DramRequest;
 use crate::l3::{ForMemory, Slice};
@@ -97,7 +97,7 @@ impl<const W: usize> Bank<W> {
     ) {
         let bytes = (env.plan.header_bytes + payload) as u16;
         if env.plan.is_observed {
-            ctx.note_sent(message, false, (ready, Cause::BankLookup), self.last_to_memory);
+            ctx.note_sent(ctx.packets.next(), message, false, (ready, Cause::BankLookup), self.last_to_memory);
         }
         let id = ctx.packets.insert(Packet { bytes, ..Packet::default() }, message);
         if let Some(last_level) = &mut self.last_level {
@@ -143,6 +143,9 @@ impl<const W: usize> Bank<W> {
             last_level.slice.fill(line);
         }
         self.feed_channel(ctx, env);
+        if ctx.recorder.is_some() {
+            ctx.note_read(id, 0);
+        }
         self.answer_from_last_level(id, ctx);
     }
 
@@ -154,7 +157,7 @@ impl<const W: usize> Bank<W> {
             if let Some(recorder) = &mut ctx.recorder {
                 recorder.mark(id, there, Cause::L3, self.agent);
             }
-            self.fetch_at(there, id);
+            self.fetch_at(Fetched { there, id, took: 0 });
         }
     }
 

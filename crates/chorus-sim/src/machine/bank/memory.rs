@@ -9,7 +9,7 @@ use super::super::packets::Packet;
 use super::super::plan::NEVER;
 use super::{Bank, BankStall};
 use crate::clock::Ticks;
-use crate::dram::{Decision, DramRequest};
+use crate::dram::DramRequest;
 use crate::observe::Cause;
 use crate::prefetch::prefetch;
 use crate::stats::Counter;
@@ -22,6 +22,16 @@ const SILENT: u32 = u32::MAX;
 
 /// Requests to memory that one step of a bank can send: a write-back and a fetch.
 pub(super) const MEMORY_REQUESTS_PER_STEP: usize = 2;
+
+/// A line that has been read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fetched {
+    /// When it is at the bank.
+    pub(super) there: Ticks,
+    pub(super) id: u32,
+    /// How long memory took: the lowest bits. Only observers look at it.
+    pub(super) took: u16,
+}
 
 impl<const W: usize> Bank<W> {
     /// Requests that the bank may still send to its memory channel, or to the slice of the L3 before it.
@@ -53,7 +63,7 @@ impl<const W: usize> Bank<W> {
         if self.last_level.is_some() {
             self.post_to_last_level(message, payload, ready, ctx, env);
         } else {
-            self.post_to_channel(message, is_write, ready, ctx, env);
+            self.post_to_channel(message, is_write, ctx, env);
             if !is_write {
                 prefetch(env.memory.line_places::<W>(line));
             }
@@ -62,21 +72,10 @@ impl<const W: usize> Bank<W> {
 
     /// Sends a request to the memory channel.
     #[inline]
-    fn post_to_channel(
-        &mut self,
-        message: &Message<W>,
-        is_write: bool,
-        ready: Ticks,
-        ctx: &mut Context<W>,
-        env: &Env<'_>,
-    ) {
+    fn post_to_channel(&mut self, message: &Message<W>, is_write: bool, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(if is_write { Counter::DramWrites } else { Counter::DramReads }, 1);
         let arrives = self.last_to_memory;
-        if !is_write && env.plan.is_observed {
-            ctx.note_sent(message, false, (ready, Cause::BankLookup), ready);
-        }
-        let bytes =
-            if env.plan.sector_bytes.is_some() { self.sector_bytes(message, is_write, ctx, env) } else { W as u32 * 4 };
+        let bytes = if env.plan.notes_messages { self.noted_bytes(message, is_write, ctx, env) } else { W as u32 * 4 };
         // The data of a write-back is in memory, so nothing of its message is needed from here on.
         let id = if is_write {
             WRITE
@@ -84,14 +83,22 @@ impl<const W: usize> Bank<W> {
             ctx.packets.insert(Packet { cause: ctx.cause, ..Packet::default() }, message)
         };
         let line = env.plan.topology.line_in_bank(message.line);
-        if env.plan.is_observed
-            && !is_write
-            && let Some(recorder) = &mut ctx.recorder
-        {
-            recorder.mark(id, arrives, Cause::MemoryWay, self.agent);
-        }
         self.channel.push(DramRequest { arrives, id, line, write: is_write, bytes });
         self.schedule_decision(arrives, env);
+    }
+
+    /// The bytes that a request to memory moves, with a note of it where the run is observed.
+    #[inline(never)]
+    fn noted_bytes(&mut self, message: &Message<W>, is_write: bool, ctx: &mut Context<W>, env: &Env<'_>) -> u32 {
+        if !is_write && env.plan.is_observed {
+            let ready = self.last_to_memory - self.memory_leg;
+            let id = ctx.packets.next();
+            ctx.note_sent(id, message, false, (ready, Cause::BankLookup), ready);
+            if let Some(recorder) = &mut ctx.recorder {
+                recorder.mark(id, self.last_to_memory, Cause::MemoryWay, self.agent);
+            }
+        }
+        self.sector_bytes(message, is_write, ctx, env)
     }
 
     /// The bytes that a request to memory moves where caches fetch lines by sectors.
@@ -148,36 +155,24 @@ impl<const W: usize> Bank<W> {
         self.next_decision = NEVER;
         let Some(decision) = self.channel.decide(self.now) else { return };
         ctx.stats.add(Counter::DramRowHits, u64::from(decision.row_hit));
-        if env.plan.is_observed && !decision.write && decision.id != SILENT {
-            self.note_decision(decision, ctx);
-        }
         if let Some(last_level) = &mut self.last_level {
             if !decision.write {
                 last_level.fill_at(decision.done, decision.id);
+                let packet = ctx.packets.get_mut(decision.id);
+                (packet.enqueued, packet.waited) = (decision.done, (decision.done - self.now) as u16);
             }
             self.feed_channel(ctx, env);
             return;
         }
         if !decision.write && decision.id != SILENT {
-            self.fetch_at(decision.done + self.memory_leg, decision.id);
+            let there = decision.done + self.memory_leg;
+            self.fetch_at(Fetched { there, id: decision.id, took: (decision.done - self.now) as u16 });
         }
         // The next request may be there, or still on its way.
         if let Some(arrives) = self.channel.first_arrival() {
             self.schedule_decision(if arrives <= self.now { decision.next } else { arrives }, env);
         }
         self.retry_with_room(env);
-    }
-
-    /// Notes the time that a fetch has waited for its channel, and the time of the memory.
-    #[cold]
-    fn note_decision(&mut self, decision: Decision, ctx: &mut Context<W>) {
-        let Some(recorder) = &mut ctx.recorder else { return };
-        let (id, place) = (decision.id, self.agent);
-        recorder.mark(id, self.now, Cause::DramQueue, place);
-        recorder.mark(id, decision.done, Cause::Dram, place);
-        if self.last_level.is_none() {
-            recorder.mark(id, decision.done + self.memory_leg, Cause::MemoryWay, place);
-        }
     }
 
     /// Serves the bank again that waited for room on its way to memory.
@@ -189,19 +184,21 @@ impl<const W: usize> Bank<W> {
         }
     }
 
-    /// Lets a line be at the bank at `time`. These times never go back.
+    /// Lets a line be at the bank at some time. These times never go back.
     #[inline]
-    pub(super) fn fetch_at(&mut self, time: Ticks, id: u32) {
+    pub(super) fn fetch_at(&mut self, fetched: Fetched) {
         if self.fetched.is_empty() {
-            self.next_fetched = time;
+            self.next_fetched = fetched.there;
         }
-        self.fetched.push_back((time, id));
+        self.fetched.push_back(fetched);
     }
 
     /// A line has been read: its fetch becomes the answer.
     pub(super) fn fetched(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let Some((_, id)) = self.fetched.pop_front() else { return Ok(()) };
-        self.next_fetched = self.fetched.front().map_or(NEVER, |&(time, _)| time);
+        let Some(Fetched { id, took, .. }) = self.fetched.pop_front() else { return Ok(()) };
+        self.next_fetched = self.fetched.front().map_or(NEVER, |next| next.there);
+        let packet = ctx.packets.get_mut(id);
+        (packet.enqueued, packet.waited) = (self.now, took);
         let fetch = ctx.packets.message_mut(id);
         let line = env.pages.virtual_line(fetch.line);
         fetch.answer_in_place(memory::MEM_DATA, |data| env.memory.read_line_into(line, data));

@@ -19,6 +19,7 @@ use chorus_protocol::message::{Channel, Message, MessageSpec};
 
 pub(super) use command::{BankOrder, Part};
 use last_level::LastLevel;
+use memory::Fetched;
 
 use super::SimError;
 use super::context::{Context, Env, Handled, News};
@@ -88,8 +89,8 @@ pub(super) struct Bank<const W: usize> {
     stalled_since: Option<Ticks>,
     /// When the last request to memory gets there.
     last_to_memory: Ticks,
-    /// Lines that have been read, and when they are at the bank.
-    fetched: VecDeque<(Ticks, u32)>,
+    /// Lines that have been read, in the order in which they are at the bank.
+    fetched: VecDeque<Fetched>,
     next_fetched: Ticks,
     channel: MemoryChannel,
     next_decision: Ticks,

@@ -7,6 +7,7 @@ use chorus_protocol::registry::Delivery;
 
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled};
+use super::super::endpoint::Arrival;
 use super::super::plan::{NEVER, payload_bytes, time_of_parts};
 use super::super::translation::selectable;
 use super::memory::MEMORY_REQUESTS_PER_STEP;
@@ -18,10 +19,10 @@ use crate::stats::Counter;
 impl<const W: usize> Bank<W> {
     /// A message is at the bank.
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let Some(id) = ctx.arrive(env.plan, self.agent, self.now) else { return Ok(()) };
+        let Some(Arrival { id, waited }) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
         self.next_arrival = ctx.end(self.agent).next_arrival();
         let packet = ctx.packets.get_mut(id);
-        packet.enqueued = self.now;
+        (packet.enqueued, packet.waited) = (self.now, waited as u16);
         let (network, origin) = (usize::from(packet.network), usize::from(packet.origin));
         let idle = self.waiting == 0 && self.from_memory.is_empty() && self.is_free(env);
         if idle && self.serve_at_once(id, origin, ctx, env)? {

@@ -1,6 +1,6 @@
 //! Notes of a unit for the recorder, where a run is observed: accesses that are tried, and accesses that end.
 
-use super::super::context::Context;
+use super::super::context::{Context, Env};
 use super::Unit;
 use crate::coalescer::{AccessKind, LineAccess};
 use crate::compute_unit::Stalled;
@@ -13,7 +13,9 @@ impl<const W: usize> Unit<W> {
     /// The trigger of a step with the access at the head of the queue.
     #[cold]
     pub(super) fn try_of(&self, id: u32) -> Trigger {
-        let &LineAccess { kind, wave, issued, .. } = self.accesses.get(id);
+        let access = self.accesses.get(id);
+        let &LineAccess { kind, wave, issued, line, .. } = access;
+        let lines = access.touches_line().then_some((self.head.line, line));
         let stalled = self.stalled.map(|(since, why)| {
             let cause = match why {
                 Stalled::Port => Cause::L1Port,
@@ -22,7 +24,7 @@ impl<const W: usize> Unit<W> {
             };
             (since, cause)
         });
-        Trigger::Access(AccessTry { cache: self.agent, id, purpose: purpose(kind), wave, issued, stalled })
+        Trigger::Access(AccessTry { cache: self.agent, id, purpose: purpose(kind), wave, issued, lines, stalled })
     }
 
     /// Notes that the private cache serves an access by itself.
@@ -33,17 +35,15 @@ impl<const W: usize> Unit<W> {
         }
     }
 
-    /// Whether an access waits for more answers. If not, and if it is observed, its end is noted.
+    /// An answer of an access that waits for several, or whose end is noted.
     #[inline(never)]
-    pub(super) fn goes_on(&mut self, id: u32, ctx: &mut Context<W>) -> bool {
-        let access = self.accesses.get_mut(id);
+    pub(super) fn answer_access(&mut self, id: u32, access: &LineAccess, ctx: &mut Context<W>, env: &Env<'_>) {
         if access.answers & !OBSERVED > 1 {
-            access.answers -= 1;
-            return true;
+            self.accesses.get_mut(id).answers -= 1;
+            return;
         }
-        let access = *access;
-        self.note_end(id, &access, ctx);
-        false
+        self.note_end(id, access, ctx);
+        self.end_access(id, access, ctx, env);
     }
 
     fn note_end(&self, id: u32, access: &LineAccess, ctx: &mut Context<W>) {

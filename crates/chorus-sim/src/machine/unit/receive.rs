@@ -7,6 +7,7 @@ use chorus_protocol::registry::Delivery;
 
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled, News};
+use super::super::endpoint::Arrival;
 use super::super::packets::Cause;
 use super::super::plan::{NEVER, payload_bytes};
 use super::super::translation::{Client, selectable};
@@ -116,9 +117,12 @@ impl<const W: usize> Unit<W> {
 
     /// A message is at the private cache.
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let Some(id) = ctx.arrive(env.plan, self.agent, self.now) else { return Ok(()) };
+        let Some(Arrival { id, .. }) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
         self.next_arrival = ctx.end(self.agent).next_arrival();
         if self.waiting > 0 || !self.step_cache(id, ctx, env)? {
+            if ctx.recorder.is_some() {
+                ctx.note_arrival(env.plan, id, self.now, 0);
+            }
             let network = ctx.packets.get(id).network;
             self.queues[usize::from(network)].push_back(id);
             self.waiting += 1;
