@@ -38,6 +38,8 @@
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
 //! | `validation.rs`, `validation/` | the simulator compared with measurements of a real GPU |
+//! | `timeline.rs`, `timeline/` | what happened when in a run, as a trace for Perfetto |
+//! | `why.rs`, `why/` | where the time of accesses goes |
 //! | `comparison.rs`, `comparison/` | every protocol that a machine can have with every workload that it can run |
 
 pub mod annotate;
@@ -70,6 +72,8 @@ pub mod stated;
 pub mod stats;
 pub mod store;
 mod svg;
+pub mod timeline;
 pub mod trend;
 pub mod validation;
 pub mod verdict;
+pub mod why;

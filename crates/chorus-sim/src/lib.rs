@@ -17,6 +17,7 @@ mod jitter;
 mod l3;
 mod machine;
 mod network;
+pub mod observe;
 mod pages;
 mod placement;
 mod port;

@@ -129,6 +129,7 @@ pub fn simulate_watched(
     streams: &mut [Stream<'_>],
     memory: HostMemory,
 ) -> Result<(Simulated, Noted), SimError> {
+    let settings = Settings { threads: if watch.observer.is_some() { 1 } else { settings.threads }, ..settings };
     check_streams(config, streams)?;
     if config.core.lanes as usize != LANES {
         return Err(SimError::Unsupported(format!(

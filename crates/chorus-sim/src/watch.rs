@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::distribution::Distributions;
+use crate::observe::SharedObserver;
 use crate::series::Series;
 use crate::sharing_profile::SharingReport;
 
 /// The choice of what is shown and noted of a run. By default nothing is, and it costs nothing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Watch<'w> {
     /// The place at which the run says how far it has come.
     pub progress: Option<&'w Progress>,
@@ -17,6 +18,8 @@ pub struct Watch<'w> {
     pub distributions: bool,
     /// Whether it is noted who accesses which lines.
     pub sharing: bool,
+    /// Somebody who is told what happens, with whom the run has one thread.
+    pub observer: Option<&'w SharedObserver>,
 }
 
 /// Everything that was noted of a run beside its counters.

@@ -27,9 +27,13 @@
 //! | `virtual_networks.rs` | the search for the fewest virtual networks |
 //! | `litmus_input.rs` | the litmus tests that a command line means: names, files, folders |
 //! | `definitions.rs` | the definitions of the metrics |
+//! | `chains.rs` | what single accesses waited for |
+//! | `stack.rs` | the time of all accesses by cause |
+//! | `timelines.rs` | timelines that runs write |
 //! | `date.rs` | today's date |
 
 mod activity;
+mod chains;
 mod date;
 mod definitions;
 mod elisions;
@@ -43,6 +47,8 @@ mod proof;
 mod replays;
 mod run_progress;
 mod session;
+mod stack;
+mod timelines;
 mod validated_litmus;
 mod verbs;
 mod virtual_networks;

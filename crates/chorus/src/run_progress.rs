@@ -21,7 +21,7 @@ const CHANGE: Duration = Duration::from_millis(250);
 const TELLING_SHARE: f64 = 0.02;
 
 /// Shows the progress of `work` until it ends, in the form of `style`.
-pub fn shown<T>(style: Style, name: &str, progress: &Progress, work: impl FnOnce() -> T) -> T {
+pub fn shown_while<T>(style: Style, name: &str, progress: &Progress, work: impl FnOnce() -> T) -> T {
     if style == Style::Silent {
         return work();
     }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn the_result_of_the_work_comes_back_and_a_short_run_does_not_wait() {
         let begin = Instant::now();
-        assert_eq!(shown(Style::Lines, "", &Progress::default(), || 7), 7);
+        assert_eq!(shown_while(Style::Lines, "", &Progress::default(), || 7), 7);
         assert!(begin.elapsed() < SILENT);
     }
 }

@@ -7,6 +7,7 @@ use chorus_lab::reproduce::STORE_FILE;
 use chorus_lab::run::{Outcome, Record, RunResult};
 use chorus_lab::simulate::build;
 use chorus_lab::store::Store;
+use chorus_sim::observe::SharedObserver;
 use chorus_sim::sharing_profile::Class;
 use chorus_sim::{Progress, Watch};
 use clap::{Args, ValueEnum};
@@ -66,12 +67,13 @@ fn every(text: &str) -> Result<u64, String> {
 
 impl WatchArguments {
     /// The choice of what is shown and noted of the run.
-    pub fn watch<'p>(&self, progress: &'p Progress) -> Watch<'p> {
+    pub fn watch<'p>(&self, progress: &'p Progress, observer: Option<&'p SharedObserver>) -> Watch<'p> {
         Watch {
             progress: Some(progress),
             every: self.every,
             distributions: self.distributions.is_some(),
             sharing: self.sharing,
+            observer,
         }
     }
 

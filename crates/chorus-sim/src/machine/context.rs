@@ -21,6 +21,7 @@ use super::paths::Paths;
 use super::plan::{NEVER, Plan};
 use crate::clock::Ticks;
 use crate::distribution::{Noting, Source};
+use crate::observe::{Cause as TimeCause, Journey, Recorder};
 use crate::pages::Pages;
 use crate::sharing::Sharing;
 use crate::sharing_profile::SharingProfile;
@@ -70,11 +71,13 @@ pub(super) struct Credit {
 pub(super) struct Mail<const W: usize> {
     messages: Vec<Posted<W>>,
     credits: Vec<Credit>,
+    /// The journeys of the messages, where the run is observed.
+    pub(super) journeys: Vec<Option<Arc<Journey>>>,
 }
 
 impl<const W: usize> Default for Mail<W> {
     fn default() -> Self {
-        Mail { messages: Vec::new(), credits: Vec::new() }
+        Mail { messages: Vec::new(), credits: Vec::new(), journeys: Vec::new() }
     }
 }
 
@@ -91,6 +94,7 @@ impl<const W: usize> Mail<W> {
         } else {
             tray.messages.append(&mut self.messages);
             tray.credits.append(&mut self.credits);
+            tray.journeys.append(&mut self.journeys);
         }
     }
 
@@ -141,6 +145,8 @@ pub(super) struct Context<const W: usize> {
     pub(super) progress: Ticks,
     /// The time of the last event.
     pub(super) last: Ticks,
+    /// The recorder, where the run is observed.
+    pub(super) recorder: Option<Box<Recorder>>,
 }
 
 impl<const W: usize> Context<W> {
@@ -192,6 +198,7 @@ impl<const W: usize> Context<W> {
             grid: plan.network.as_ref().map(|network| Grid::new(network, plan.topology.modules())),
             progress: 0,
             last: 0,
+            recorder: None,
         }
     }
 
@@ -228,7 +235,7 @@ impl<const W: usize> Context<W> {
     }
 
     /// Sends a message of an agent, with so many bytes of data, into the network at `ready`, or to another module.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn post(
         &mut self,
         plan: &Plan<'_>,
@@ -237,11 +244,23 @@ impl<const W: usize> Context<W> {
         payload: u32,
         ready: Ticks,
     ) {
+        match plan.notes_messages {
+            true => self.post_noted(plan, message, spec, payload, ready),
+            false => self.post_plainly(plan, message, spec, payload, ready),
+        }
+    }
+
+    /// Sends a message with exactly so many bytes of data, without a note of it.
+    #[inline(never)]
+    pub(super) fn post_plainly(
+        &mut self,
+        plan: &Plan<'_>,
+        message: &Message<W>,
+        spec: &MessageSpec,
+        payload: u32,
+        ready: Ticks,
+    ) {
         let Channel::Virtual(network) = spec.channel else { return };
-        let payload = match self.cause.sectors {
-            0 => payload,
-            sectors => payload.min(plan.bytes_of(sectors)),
-        };
         let packet = Packet {
             enqueued: self.end(message.src).egress.in_order(network, ready),
             from: message.src.0,
@@ -356,6 +375,9 @@ impl<const W: usize> Context<W> {
 
     /// Takes the mail of another partition.
     pub(super) fn receive(&mut self, mail: &mut Mail<W>) {
+        if !mail.journeys.is_empty() {
+            self.note_mail(&mut mail.journeys);
+        }
         for Posted { port, mut entry, packet, message } in mail.messages.drain(..) {
             entry.id = self.packets.insert(packet, &message);
             match (port, &mut self.fabric) {
@@ -370,10 +392,10 @@ impl<const W: usize> Context<W> {
 
     /// Takes the message that arrives at an agent now.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, agent: AgentId, now: Ticks) -> Option<u32> {
-        let Arrival { id, waited } = self.end(agent).arrive(now)?;
-        self.stats.add(Counter::NetworkQueueTicks, waited);
-        Some(id)
+    pub(super) fn arrive(&mut self, agent: AgentId, now: Ticks) -> Option<Arrival> {
+        let arrival = self.end(agent).arrive(now)?;
+        self.stats.add(Counter::NetworkQueueTicks, arrival.waited);
+        Some(arrival)
     }
 
     /// Lets the messages of an agent leave its port before `until`. Returns the time at which the agent's component has
@@ -448,6 +470,11 @@ impl<const W: usize> Context<W> {
             let waited = grid.reserve(plan.place(src).module, network.hops(src.0, dst.0), &entry);
             self.stats.add(Counter::NetworkQueueTicks, waited);
             let time = entry.time + network.leg(src.0, dst.0) + waited;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.mark(entry.id, entry.time, TimeCause::NetworkQueue, src);
+                recorder.mark(entry.id, entry.time + waited, TimeCause::LinkQueue, src);
+                recorder.mark(entry.id, time, TimeCause::Network, src);
+            }
             self.deliver(dst, Entry { time, ..entry });
         }
         self.grid = Some(grid);
@@ -455,6 +482,9 @@ impl<const W: usize> Context<W> {
 
     fn pass_ports(&mut self, paths: &Paths, ports: &[u16], horizon: Ticks) {
         let Some(mut fabric) = self.fabric.take() else { return };
+        if self.recorder.is_some() {
+            self.pass_noted(paths, &mut fabric, ports, horizon);
+        }
         for &port in ports {
             while let Some(passed) = fabric.pass(port, horizon, |id| u64::from(self.packets.get(id).bytes)) {
                 self.go_on(paths, &mut fabric, passed);
@@ -464,8 +494,8 @@ impl<const W: usize> Context<W> {
     }
 
     /// Lets a message that has passed a port go on to the next one, or to its destination.
-    #[inline]
-    fn go_on(&mut self, paths: &Paths, fabric: &mut Fabric, passed: Passed) {
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, paths: &Paths, fabric: &mut Fabric, passed: Passed) {
         let Passed { entry, start, end } = passed;
         let step = paths.step(entry.length);
         let time = step.latency + if step.streams { start } else { end };
@@ -489,6 +519,9 @@ impl<const W: usize> Context<W> {
         let packet = self.packets.remove(entry.id);
         let message = *self.packets.message(entry.id);
         self.mail[usize::from(owner)].messages.push(Posted { port, entry, packet, message });
+        if self.recorder.is_some() {
+            self.note_away(owner, entry.id);
+        }
     }
 
     /// Notes that a message has been taken by its destination at `now`: its source may send more.
@@ -519,6 +552,9 @@ impl<const W: usize> Context<W> {
         let to = message.dst.0;
         let packet = Packet { enqueued: now, from: message.src.0, to, ..Packet::default() };
         let source = self.end(message.src).next_key(message.src.0);
+        if self.recorder.is_some() {
+            self.note_sent(self.packets.next(), message, false, (now, TimeCause::L1Lookup), now);
+        }
         let id = self.packets.insert(packet, message);
         self.deliver(message.dst, Entry { time: now, source, id, length: 0 });
     }

@@ -33,6 +33,7 @@ use crate::clock::{ClockDomains, Ticks};
 use crate::command_processor::CommandProcessor;
 use crate::definitions::metric_key;
 use crate::distribution::Noting;
+use crate::observe::{Recorder, Scene};
 use crate::pages::Pages;
 use crate::quiet::{is_quiet, set_quiet};
 use crate::series::Sampler;
@@ -291,6 +292,16 @@ where
 {
     build::check(config, protocol)?;
     let plan = Plan::new(config, protocol, W as u32 * 4, &settings, watch);
+    if let Some(observer) = watch.observer {
+        observer.lock().unwrap_or_else(PoisonError::into_inner).begin(&Scene {
+            cycle: plan.clocks.core.period(),
+            microsecond: plan.clocks.ticks_per_microsecond(),
+            topology: plan.topology,
+            messages: plan.specs,
+            line_bytes: W as u32 * 4,
+            buffers: memory.buffers().to_vec(),
+        });
+    }
     let read_only = build::read_only_lines::<W>(config, memory);
     let build = build::build_config(config, plan.topology, settings, read_only);
     let shares = shares(&plan, settings.threads as usize);
@@ -308,8 +319,13 @@ where
         failed: AtomicBool::new(false),
         tally_count: protocol.tallies().len(),
     };
-    let partition =
-        |number: usize| build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners));
+    let partition = |number: usize| {
+        let mut partition =
+            build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners))?;
+        partition.ctx.recorder =
+            watch.observer.map(|observer| Box::new(Recorder::new(observer.clone(), plan.topology.l1s)));
+        Ok(partition)
+    };
     let threads = shares.len().min(settings.threads as usize).max(1);
     let first_of = |thread: usize| thread * shares.len() / threads;
     // Every partition has the same kinds of controllers. If these can be built, the others can.

@@ -23,6 +23,7 @@ mod fabric;
 mod grid;
 mod host;
 mod launch;
+mod noted;
 mod packets;
 mod partition;
 mod paths;

@@ -23,6 +23,9 @@ pub(super) struct Cause {
 pub(super) struct Packet {
     /// The time since which it waits at its destination.
     pub(super) enqueued: Ticks,
+    /// How long it waited before the port of a bank, or how long memory took for it: the lowest bits. Only observers
+    /// look at it.
+    pub(super) waited: u16,
     /// The agent that sent it, and the agent that it goes to.
     pub(super) from: u16,
     pub(super) to: u16,
@@ -65,6 +68,17 @@ impl<const W: usize> Packets<W> {
         let HostLine(place) = &mut self.places[id as usize];
         (place.packet, place.message) = (packet, *message);
         id
+    }
+
+    /// The number that the next message gets.
+    pub(super) fn next(&self) -> u32 {
+        self.next_after(0)
+    }
+
+    /// The number that a message gets after so many others.
+    pub(super) fn next_after(&self, others: usize) -> u32 {
+        let place = self.free.len().checked_sub(others + 1);
+        place.map_or_else(|| (self.places.len() + others - self.free.len()) as u32, |place| self.free[place])
     }
 
     #[cold]

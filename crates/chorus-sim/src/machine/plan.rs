@@ -90,6 +90,15 @@ pub(super) struct Plan<'a> {
     pub(super) counts_parts: bool,
     /// Bytes of a sector, where caches fetch lines by sectors.
     pub(super) sector_bytes: Option<u32>,
+    /// Whether somebody observes the run.
+    pub(super) is_observed: bool,
+    /// Whether anything is to be done before a step: controllers are told the time, or the run is observed.
+    pub(super) notes_steps: bool,
+    /// Whether anything is to be done for a message beyond sending it: it carries sectors, or the run is observed.
+    pub(super) notes_messages: bool,
+    /// Whether loads that hit may go past the step of the private cache. They may not where the memory is functional
+    /// or the run is observed.
+    pub(super) has_load_hits: bool,
     /// Virtual networks of the protocol.
     pub(super) networks: usize,
     pub(super) places: Vec<Place>,
@@ -135,7 +144,7 @@ impl<'a> Plan<'a> {
         let crossing = paths.as_ref().map_or(inside, |paths| inside.min(paths.least_latency())).max(1);
         let between_gpus = paths.as_ref().and_then(Paths::least_latency_of_gpus);
         let span = between_gpus.map_or(crossing, |latency| latency.max(crossing));
-        let in_step = runs_in_step(protocol, topology);
+        let (in_step, is_observed) = (runs_in_step(protocol, topology), watch.observer.is_some());
         Plan {
             config,
             clocks,
@@ -148,6 +157,10 @@ impl<'a> Plan<'a> {
             delivery: protocol.delivery(),
             values: protocol.values(),
             counters: protocol.counters(),
+            is_observed,
+            notes_steps: protocol.counters() == Counters::Synchronised || is_observed,
+            notes_messages: config.l1.sector_bytes.is_some() || is_observed,
+            has_load_hits: protocol.values() != Values::Functional && !is_observed,
             sector_bytes: config.l1.sector_bytes,
             counts_parts: config.l1.atomic_percent.is_some() || config.l2.atomic_percent.is_some(),
             networks: usize::from(protocol.virtual_networks()),

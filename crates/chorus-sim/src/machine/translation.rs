@@ -14,8 +14,10 @@ use chorus_protocol::registry::Delivery;
 
 use super::SimError;
 use super::context::{Context, Env, Handled};
+use super::endpoint::Arrival;
 use super::plan::{NEVER, Plan, payload_bytes};
 use crate::clock::Ticks;
+use crate::observe::{Cause, Trigger};
 use crate::stats::Counter;
 
 /// A translation unit: its controller and the messages that it could not take yet.
@@ -51,7 +53,10 @@ impl<const W: usize> Translation<W> {
 
     /// Takes a message that has arrived and looks it up. Returns the message if that takes no time.
     fn look_up(&mut self, now: Ticks, ctx: &mut Context<W>, plan: &Plan<'_>) -> Option<u32> {
-        let id = ctx.arrive(self.agent, now)?;
+        let Arrival { id, waited } = ctx.arrive(self.agent, now)?;
+        if ctx.recorder.is_some() {
+            ctx.note_arrival(plan, id, now, waited);
+        }
         ctx.stats.add(Counter::TuInputs, 1);
         let network = plan.clocks.network;
         let time = (network.edge(now) + plan.latencies.tu).max(self.free);
@@ -154,6 +159,8 @@ pub(super) trait Client<const W: usize> {
         }
         if translation.wake <= now {
             translation.wake = NEVER;
+            let at = translation.agent;
+            ctx.begin_step(env.plan, now, || Trigger::Alone { at, cause: Cause::Timer });
             self.step_translation(&Input::Time(Passage::Wake), ctx, env)?;
             self.changed();
             return Ok(());
@@ -175,6 +182,8 @@ pub(super) trait Client<const W: usize> {
     /// Steps the unit with a message of the network. Returns whether the message is consumed.
     fn translate_now(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         let message = *ctx.packets.message(id);
+        let (at, cause) = (self.translation().agent, Cause::Translation);
+        ctx.begin_step(env.plan, self.now(), || Trigger::Message { id, at, cause });
         let consumed = self.step_translation(&Input::Message(&message), ctx, env)? == Outcome::Done;
         if consumed {
             ctx.consume(env.plan, id, self.now());

@@ -14,6 +14,7 @@ mod machine;
 mod mesh;
 mod modules;
 mod networks;
+mod observe;
 mod once;
 mod panics;
 mod ptx_latency;

@@ -19,6 +19,7 @@ mod search;
 mod table;
 pub mod torture;
 mod validate;
+pub mod why;
 
 use clap::Subcommand;
 
@@ -36,6 +37,8 @@ pub enum Verb {
     Explain(explain::Arguments),
     /// Simulate one workload under one protocol.
     Run(run::Arguments),
+    /// Say where the time of accesses goes: what each waited for, cycle by cycle, or all of them by cause.
+    Why(why::Arguments),
     /// Show the kernels of a PTX file: parameters, resources, opcodes, and what is not supported.
     Ptx(ptx::Arguments),
     /// Reproduce papers: make their runs, draw their figures and judge their claims.
@@ -74,6 +77,7 @@ impl Verb {
             Verb::List(arguments) => list::run(arguments, session),
             Verb::Explain(arguments) => explain::run(arguments, session),
             Verb::Run(arguments) => run::run(arguments, session),
+            Verb::Why(arguments) => why::run(arguments, session),
             Verb::Ptx(arguments) => ptx::run(arguments, session),
             Verb::Reproduce(arguments) => reproduce::run(arguments, session),
             Verb::Compare(arguments) => compare::run(arguments, session),

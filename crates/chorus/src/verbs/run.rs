@@ -9,6 +9,7 @@ use chorus_lab::setup::{self, Setup};
 use chorus_lab::simulate::{Manner, simulate_on};
 use chorus_protocol::message::TrafficClass;
 use chorus_sim::Progress;
+use chorus_sim::observe::SharedObserver;
 use chorus_trace::{Recorded, Recorder, Trace};
 use clap::Args;
 use comfy_table::Table;
@@ -17,8 +18,9 @@ use serde_json::{Value, json};
 use super::arguments::{JsonArgument, ScaleArgument, whole};
 use crate::failure::{Failure, Verdict, print_error, print_note, print_warning};
 use crate::output::{align_right, count, percent, table};
-use crate::run_progress::shown;
+use crate::run_progress::shown_while;
 use crate::session::Session;
+use crate::timelines::TimelineArguments;
 use crate::watching::{WatchArguments, keep};
 
 const EXAMPLES: &str = "\
@@ -36,6 +38,7 @@ Examples:
   chorus run --system hmg --protocol hmg --workload mst --distributions --sharing
   chorus run --system hmg --protocol hmg --trace traces/vectoradd
   chorus run --system tc --protocol gpu-vi --workload stn --record-trace traces/stn
+  chorus run --system tc --protocol gpu-vi --workload stn --timeline stn.pftrace --timeline-window 10000..20000
   chorus run --system tc --protocol gpu-vi --program examples/cuda/bfs/program.toml --set workload.n=2^14";
 
 /// The largest number of threads that is accepted: a machine is divided into no more parts.
@@ -104,6 +107,8 @@ pub struct Arguments {
     #[command(flatten)]
     watching: WatchArguments,
     #[command(flatten)]
+    timeline: TimelineArguments,
+    #[command(flatten)]
     form: JsonArgument,
 }
 
@@ -124,12 +129,16 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         None => setup::resolve(session.registry, &spec)?,
     };
     let recorder = arguments.record_trace.as_deref().map(Recorder::create).transpose()?;
-    let (store, progress) = (arguments.watching.open_store()?, Progress::default());
+    let store = arguments.watching.open_store()?;
     let &Arguments { allow_incoherent, threads, window, .. } = arguments;
-    let watch = arguments.watching.watch(&progress);
-    let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref(), watch };
-    let simulate = || chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner));
-    let result = shown(session.style(), &spec.to_string(), &progress, simulate)?;
+    let simulate = |observer: Option<&SharedObserver>| {
+        let progress = Progress::default();
+        let watch = arguments.watching.watch(&progress, observer);
+        let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref(), watch };
+        let simulate = || chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner));
+        Ok(shown_while(session.style(), &spec.to_string(), &progress, simulate)?)
+    };
+    let (result, shown) = arguments.timeline.observe(simulate)?;
     if let Some(store) = store {
         keep(&store, &result)?;
     }
@@ -146,8 +155,9 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     if let Some(recorder) = recorder {
         print_recorded(recorder.finish()?, arguments);
     }
+    let verdict = arguments.timeline.conclude(&result, shown)?;
     match &result.result {
-        CheckResult::Pass | CheckResult::Unchecked => Ok(Verdict::Good),
+        CheckResult::Pass | CheckResult::Unchecked => Ok(verdict),
         CheckResult::Fail(message) => {
             print_error(&format!("wrong result: {message}"), None);
             Ok(Verdict::CheckFailed)

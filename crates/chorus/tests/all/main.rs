@@ -29,3 +29,4 @@ mod tidy;
 mod torture;
 mod traces;
 mod validate;
+mod why;

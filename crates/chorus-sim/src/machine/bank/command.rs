@@ -16,6 +16,7 @@ use super::super::plan::{Plan, payload_bytes};
 use super::super::unit::lineless_request;
 use super::Bank;
 use crate::clock::Ticks;
+use crate::observe::{Cause, Trigger};
 use crate::stats::Counter;
 
 /// The part of a bank that a command concerns.
@@ -48,7 +49,7 @@ impl<const W: usize> Bank<W> {
             Part::Whole => request,
             Part::Page(line) => CoreRequest { line, mask: ByteMask::full::<W>(), ..request },
         };
-        ctx.tell_time(env.plan, self.now);
+        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: Cause::Boundary });
         if self.controller.step(&Input::Core(&request), &mut ctx.outbox)? != Outcome::Done {
             let text = format!("bank {} cannot take a command of the command processor", self.agent.0);
             return Err(Box::new(SimError::Unsupported(text)));

@@ -11,11 +11,12 @@ use super::super::context::{Context, Env, short_flits};
 use super::super::packets::Packet;
 use super::super::plan::NEVER;
 use super::Bank;
-use super::memory::WRITE;
+use super::memory::{Fetched, WRITE};
 use crate::clock::Ticks;
 use crate::distribution::Source;
 use crate::dram::DramRequest;
 use crate::l3::{ForMemory, Slice};
+use crate::observe::Cause;
 use crate::stats::Counter;
 
 /// A slice of the L3 with the requests that are on their way in it.
@@ -91,10 +92,14 @@ impl<const W: usize> Bank<W> {
         &mut self,
         message: &Message<W>,
         payload: u32,
+        ready: Ticks,
         ctx: &mut Context<W>,
         env: &Env<'_>,
     ) {
         let bytes = (env.plan.header_bytes + payload) as u16;
+        if env.plan.is_observed {
+            ctx.note_sent(ctx.packets.next(), message, false, (ready, Cause::BankLookup), self.last_to_memory);
+        }
         let id = ctx.packets.insert(Packet { bytes, ..Packet::default() }, message);
         if let Some(last_level) = &mut self.last_level {
             last_level.coming.push_back((self.last_to_memory, id));
@@ -119,6 +124,9 @@ impl<const W: usize> Bank<W> {
     fn look_up(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         let line = env.plan.topology.line_in_bank(ctx.packets.message(id).line);
         let Some(last_level) = &mut self.last_level else { return };
+        if let Some(recorder) = &mut ctx.recorder {
+            recorder.mark(id, self.now, Cause::L3, self.agent);
+        }
         if last_level.slice.tags.touch(line) {
             ctx.stats.add(Counter::L3Hits, 1);
             self.answer_from_last_level(id, ctx);
@@ -137,6 +145,9 @@ impl<const W: usize> Bank<W> {
         }
         ctx.packets.get_mut(id).cause.farthest = Source::Memory;
         self.feed_channel(ctx, env);
+        if ctx.recorder.is_some() {
+            ctx.note_read(id, 0);
+        }
         self.answer_from_last_level(id, ctx);
     }
 
@@ -145,7 +156,10 @@ impl<const W: usize> Bank<W> {
         ctx.stats.add(Counter::L2L3Flits, short_flits::<W>(true));
         if let Some(last_level) = &mut self.last_level {
             let there = last_level.slice.answer(W as u64 * 4, self.now);
-            self.fetch_at(there, id);
+            if let Some(recorder) = &mut ctx.recorder {
+                recorder.mark(id, there, Cause::L3, self.agent);
+            }
+            self.fetch_at(Fetched { there, id, took: 0 });
         }
     }
 

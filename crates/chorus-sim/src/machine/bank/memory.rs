@@ -11,6 +11,7 @@ use super::{Bank, BankStall};
 use crate::clock::Ticks;
 use crate::distribution::Source;
 use crate::dram::DramRequest;
+use crate::observe::Cause;
 use crate::prefetch::prefetch;
 use crate::stats::Counter;
 
@@ -22,6 +23,16 @@ const SILENT: u32 = u32::MAX;
 
 /// Requests to memory that one step of a bank can send: a write-back and a fetch.
 pub(super) const MEMORY_REQUESTS_PER_STEP: usize = 2;
+
+/// A line that has been read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fetched {
+    /// When it is at the bank.
+    pub(super) there: Ticks,
+    pub(super) id: u32,
+    /// How long memory took: the lowest bits. Only observers look at it.
+    pub(super) took: u16,
+}
 
 impl<const W: usize> Bank<W> {
     /// Requests that the bank may still send to its memory channel, or to the slice of the L3 before it.
@@ -51,7 +62,7 @@ impl<const W: usize> Bank<W> {
         }
         self.last_to_memory = (ready + self.memory_leg).max(self.last_to_memory);
         if self.last_level.is_some() {
-            self.post_to_last_level(message, payload, ctx, env);
+            self.post_to_last_level(message, payload, ready, ctx, env);
         } else {
             self.post_to_channel(message, is_write, ctx, env);
             if !is_write {
@@ -65,8 +76,7 @@ impl<const W: usize> Bank<W> {
     fn post_to_channel(&mut self, message: &Message<W>, is_write: bool, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(if is_write { Counter::DramWrites } else { Counter::DramReads }, 1);
         let arrives = self.last_to_memory;
-        let bytes =
-            if env.plan.sector_bytes.is_some() { self.sector_bytes(message, is_write, ctx, env) } else { W as u32 * 4 };
+        let bytes = if env.plan.notes_messages { self.noted_bytes(message, is_write, ctx, env) } else { W as u32 * 4 };
         // The data of a write-back is in memory, so nothing of its message is needed from here on.
         let id = if is_write {
             WRITE
@@ -76,6 +86,20 @@ impl<const W: usize> Bank<W> {
         let line = env.plan.topology.line_in_bank(message.line);
         self.channel.push(DramRequest { arrives, id, line, write: is_write, bytes });
         self.schedule_decision(arrives, env);
+    }
+
+    /// The bytes that a request to memory moves, with a note of it where the run is observed.
+    #[inline(never)]
+    fn noted_bytes(&mut self, message: &Message<W>, is_write: bool, ctx: &mut Context<W>, env: &Env<'_>) -> u32 {
+        if !is_write && env.plan.is_observed {
+            let ready = self.last_to_memory - self.memory_leg;
+            let id = ctx.packets.next();
+            ctx.note_sent(id, message, false, (ready, Cause::BankLookup), ready);
+            if let Some(recorder) = &mut ctx.recorder {
+                recorder.mark(id, self.last_to_memory, Cause::MemoryWay, self.agent);
+            }
+        }
+        self.sector_bytes(message, is_write, ctx, env)
     }
 
     /// The bytes that a request to memory moves where caches fetch lines by sectors.
@@ -135,12 +159,15 @@ impl<const W: usize> Bank<W> {
         if let Some(last_level) = &mut self.last_level {
             if !decision.write {
                 last_level.fill_at(decision.done, decision.id);
+                let packet = ctx.packets.get_mut(decision.id);
+                (packet.enqueued, packet.waited) = (decision.done, (decision.done - self.now) as u16);
             }
             self.feed_channel(ctx, env);
             return;
         }
         if !decision.write && decision.id != SILENT {
-            self.fetch_at(decision.done + self.memory_leg, decision.id);
+            let there = decision.done + self.memory_leg;
+            self.fetch_at(Fetched { there, id: decision.id, took: (decision.done - self.now) as u16 });
         }
         // The next request may be there, or still on its way.
         if let Some(arrives) = self.channel.first_arrival() {
@@ -158,22 +185,23 @@ impl<const W: usize> Bank<W> {
         }
     }
 
-    /// Lets a line be at the bank at `time`. These times never go back.
+    /// Lets a line be at the bank at some time. These times never go back.
     #[inline]
-    pub(super) fn fetch_at(&mut self, time: Ticks, id: u32) {
+    pub(super) fn fetch_at(&mut self, fetched: Fetched) {
         if self.fetched.is_empty() {
-            self.next_fetched = time;
+            self.next_fetched = fetched.there;
         }
-        self.fetched.push_back((time, id));
+        self.fetched.push_back(fetched);
     }
 
     /// A line has been read: its fetch becomes the answer.
     pub(super) fn fetched(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let Some((_, id)) = self.fetched.pop_front() else { return Ok(()) };
-        self.next_fetched = self.fetched.front().map_or(NEVER, |&(time, _)| time);
+        let Some(Fetched { id, took, .. }) = self.fetched.pop_front() else { return Ok(()) };
+        self.next_fetched = self.fetched.front().map_or(NEVER, |next| next.there);
         let source = if self.last_level.is_some() { Source::L3 } else { Source::Memory };
-        let cause = &mut ctx.packets.get_mut(id).cause;
-        cause.farthest = cause.farthest.max(source);
+        let packet = ctx.packets.get_mut(id);
+        (packet.enqueued, packet.waited) = (self.now, took);
+        packet.cause.farthest = packet.cause.farthest.max(source);
         let fetch = ctx.packets.message_mut(id);
         let line = env.pages.virtual_line(fetch.line);
         fetch.answer_in_place(memory::MEM_DATA, |data| env.memory.read_line_into(line, data));

@@ -19,6 +19,7 @@ use chorus_protocol::message::{Channel, Message, MessageSpec};
 
 pub(super) use command::{BankOrder, Part};
 use last_level::LastLevel;
+use memory::Fetched;
 
 use super::SimError;
 use super::context::{Context, Env, Handled, News};
@@ -28,6 +29,7 @@ use super::translation::{Client, Translation};
 use crate::clock::Ticks;
 use crate::dram::MemoryChannel;
 use crate::l3::Slice;
+use crate::observe::{Cause, Trigger};
 use crate::sectors::Sectors;
 
 /// Origins of the messages of a bank: its module, its GPU, and other GPUs.
@@ -87,8 +89,8 @@ pub(super) struct Bank<const W: usize> {
     stalled_since: Option<Ticks>,
     /// When the last request to memory gets there.
     last_to_memory: Ticks,
-    /// Lines that have been read, and when they are at the bank.
-    fetched: VecDeque<(Ticks, u32)>,
+    /// Lines that have been read, in the order in which they are at the bank.
+    fetched: VecDeque<Fetched>,
     next_fetched: Ticks,
     channel: MemoryChannel,
     next_decision: Ticks,
@@ -256,7 +258,7 @@ impl<const W: usize> Bank<W> {
     /// The controller is woken at the time that it asked for.
     fn wake(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         self.wake = NEVER;
-        ctx.tell_time(env.plan, self.now);
+        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: Cause::Timer });
         self.controller.step(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
         self.note_wake(ctx, env);
         self.route(false, ctx, env)?;

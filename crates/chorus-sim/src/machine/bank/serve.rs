@@ -7,20 +7,22 @@ use chorus_protocol::registry::Delivery;
 
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled};
+use super::super::endpoint::Arrival;
 use super::super::plan::{NEVER, payload_bytes, time_of_parts};
 use super::super::translation::selectable;
 use super::memory::MEMORY_REQUESTS_PER_STEP;
 use super::{Bank, BankStall};
 use crate::clock::Ticks;
+use crate::observe::{Cause, Trigger};
 use crate::stats::Counter;
 
 impl<const W: usize> Bank<W> {
     /// A message is at the bank.
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let Some(id) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
+        let Some(Arrival { id, waited }) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
         self.next_arrival = ctx.end(self.agent).next_arrival();
         let packet = ctx.packets.get_mut(id);
-        packet.enqueued = self.now;
+        (packet.enqueued, packet.waited) = (self.now, waited as u16);
         let (network, origin) = (usize::from(packet.network), usize::from(packet.origin));
         let idle = self.waiting == 0 && self.from_memory.is_empty() && self.is_free(env);
         if idle && self.serve_at_once(id, origin, ctx, env)? {
@@ -271,7 +273,7 @@ impl<const W: usize> Bank<W> {
     /// Steps the bank with a message. Returns whether the message is consumed.
     #[inline(never)]
     fn step(&mut self, id: u32, lookup: bool, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
-        ctx.tell_time(env.plan, self.now);
+        ctx.begin_step(env.plan, self.now, || self.trigger_of(id));
         ctx.cause = ctx.packets.get(id).cause;
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
@@ -285,6 +287,18 @@ impl<const W: usize> Bank<W> {
             self.note_sectors(ctx.packets.message(id).line, ctx, env);
         }
         Ok(outcome == Outcome::Done)
+    }
+
+    /// The trigger of a step with a message, and the reason why the message waited.
+    #[cold]
+    fn trigger_of(&self, id: u32) -> Trigger {
+        let cause = match self.stall {
+            BankStall::None => Cause::BankQueue,
+            BankStall::Lines => Cause::Directory,
+            BankStall::Port => Cause::BankPort,
+            BankStall::Memory => Cause::BankMemory,
+        };
+        Trigger::Message { id, at: self.agent, cause }
     }
 
     /// An input has been served, which takes the bank for `busy`.

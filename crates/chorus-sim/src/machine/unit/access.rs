@@ -50,7 +50,7 @@ impl<const W: usize> Unit<W> {
                 self.drop_incomplete(id, ctx, env)?;
             }
         }
-        ctx.tell_time(env.plan, self.now);
+        ctx.begin_step(env.plan, self.now, || self.try_of(id));
         ctx.cause = Cause { parts: self.accesses.get(id).parts, ..Cause::default() };
         let accepted = self.controller.step(&Input::Core(&self.head), &mut ctx.outbox)? == Outcome::Done;
         self.head_is_current = !accepted;
@@ -75,7 +75,7 @@ impl<const W: usize> Unit<W> {
     #[inline(always)]
     fn load_hit(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> bool {
         let access = *self.accesses.get(id);
-        if access.kind != AccessKind::Load || env.plan.values == Values::Functional {
+        if access.kind != AccessKind::Load || !env.plan.has_load_hits {
             return false;
         }
         let Some(line) = env.pages.physical(access.line, self.now) else { return false };
@@ -188,6 +188,9 @@ impl<const W: usize> Unit<W> {
             let mut completions = std::mem::take(&mut ctx.outbox.completions);
             for completion in &completions {
                 if let Txn::Operation(id) = completion.txn {
+                    if env.plan.is_observed {
+                        self.note_hit(id, ctx);
+                    }
                     if is_priced {
                         self.access_done(id, ctx, env);
                         continue;

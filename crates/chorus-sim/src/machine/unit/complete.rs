@@ -92,10 +92,15 @@ impl<const W: usize> Unit<W> {
     #[inline]
     pub(super) fn access_done(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         let access = *self.accesses.get(id);
-        if access.answers > 1 {
-            self.accesses.get_mut(id).answers -= 1;
-            return;
+        match access.answers {
+            1 => self.end_access(id, &access, ctx, env),
+            _ => self.answer_access(id, &access, ctx, env),
         }
+    }
+
+    /// Removes an access that has all its answers, and lets its wavefront know.
+    #[inline(always)]
+    pub(super) fn end_access(&mut self, id: u32, access: &LineAccess, ctx: &mut Context<W>, env: &Env<'_>) {
         self.accesses.remove(id);
         if ctx.latencies.is_some() {
             self.note_latency(&access, ctx, env);

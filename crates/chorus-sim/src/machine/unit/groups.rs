@@ -48,6 +48,9 @@ impl<const W: usize> Unit<W> {
     /// Starts a wavefront in a free slot. There is one.
     fn start_wave(&mut self, wave: WaveSlot, ctx: &mut Context<W>) {
         let Some(slot) = self.waves.iter().position(Option::is_none) else { return };
+        if let Some(recorder) = &ctx.recorder {
+            recorder.wave_begins(self.agent, slot as u16, &wave.job.kernel.name, self.now);
+        }
         self.waves[slot] = Some(wave);
         self.slots.start(slot);
         self.advance_wave(slot, ctx);
@@ -58,6 +61,9 @@ impl<const W: usize> Unit<W> {
         ctx.progress = ctx.progress.max(self.now);
         ctx.stats.add(Counter::WaveFronts, 1);
         let Some(retired) = self.waves[wave].take() else { return };
+        if let Some(recorder) = &ctx.recorder {
+            recorder.wave_ends(self.agent, wave as u16, self.now);
+        }
         self.spare_states.give_back(retired.task);
         let group = self.groups.get_mut(retired.group);
         group.running -= 1;

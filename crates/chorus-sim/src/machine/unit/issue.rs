@@ -96,8 +96,8 @@ impl<const W: usize> Unit<W> {
         if let Some(declared) = &running.job.declared {
             declared.check(running.id.work_group, op, env.memory).map_err(SimError::Undeclared)?;
         }
-        let kernel = running.job.name;
-        let access = LineAccess { slot, kernel, ..LineAccess::new(kind, wave as u16, 0, self.now) };
+        let (kernel, answers) = (running.job.name, self.answers);
+        let access = LineAccess { slot, kernel, answers, ..LineAccess::new(kind, wave as u16, 0, self.now) };
         let (count, first) = self.accesses.coalesce::<W>(op, access);
         (running.last_operation, running.last_line) = (name, first);
         running.loads_in_flight += u32::from(returns && count > 0);
@@ -142,8 +142,8 @@ impl<const W: usize> Unit<W> {
         } else {
             running.last_operation = "end of kernel";
         }
-        let kernel = running.job.name;
-        self.accesses.push(LineAccess { kernel, ..LineAccess::new(kind, wave as u16, 0, self.now) });
+        let (kernel, answers) = (running.job.name, self.answers);
+        self.accesses.push(LineAccess { kernel, answers, ..LineAccess::new(kind, wave as u16, 0, self.now) });
         self.slots.block(wave);
         self.schedule_access();
         true

@@ -13,6 +13,7 @@ mod groups;
 mod issue;
 mod lanes;
 mod noting;
+mod observed;
 mod receive;
 mod sectors;
 mod store_buffering;
@@ -40,6 +41,7 @@ use crate::issue::{IssueSlots, WAVES_MAX};
 use crate::sectors::Sectors;
 use crate::slab::Slab;
 use crate::store_buffer::StoreBuffer;
+use observed::OBSERVED;
 
 /// An order of the host for a unit.
 #[derive(Clone)]
@@ -101,6 +103,8 @@ pub(super) struct Unit<const W: usize> {
     pub(super) accesses: AccessQueue,
     /// When each bank of the private cache can take the next access.
     bank_free: Vec<Ticks>,
+    /// The answers of a new access: one, and a mark where somebody observes the run.
+    answers: u8,
     /// Since when the head of the access queue cannot be accepted, and why.
     stalled: Option<(Ticks, Stalled)>,
     /// Wavefronts that wait for room in the access queue.
@@ -179,6 +183,7 @@ impl<const W: usize> Unit<W> {
             slots: IssueSlots::new(config.core.scheduler, if is_cpu { clock } else { plan.clocks.issue }),
             accesses: AccessQueue::new(config.core.combines_atomic_lanes(), plan.counts_parts),
             bank_free: vec![0; config.l1.banks as usize],
+            answers: if plan.is_observed { OBSERVED | 1 } else { 1 },
             stalled: None,
             waiting_for_queue: 0,
             waiting_for_loads: 0,

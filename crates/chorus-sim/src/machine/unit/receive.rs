@@ -7,6 +7,7 @@ use chorus_protocol::registry::Delivery;
 
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled, News};
+use super::super::endpoint::Arrival;
 use super::super::packets::Cause;
 use super::super::plan::{NEVER, payload_bytes};
 use super::super::translation::{Client, selectable};
@@ -14,6 +15,7 @@ use super::{Unit, UnitOrder, lineless_request};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::distribution::Source;
+use crate::observe::{Cause as TimeCause, Trigger};
 
 impl<const W: usize> Unit<W> {
     /// Looks for the next event that few programs or machines have often.
@@ -81,7 +83,7 @@ impl<const W: usize> Unit<W> {
             true => (CoreOp::KernelBegin, Order::Acquire),
             false => (CoreOp::KernelEnd, Order::Release),
         };
-        ctx.tell_time(env.plan, self.now);
+        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: TimeCause::Boundary });
         let request = lineless_request(op, order, Scope::System, 0, Txn::Boundary(stream));
         let outcome = self.controller.step(&Input::Core(&request), &mut ctx.outbox)?;
         let waits = outcome != Outcome::Done;
@@ -106,7 +108,7 @@ impl<const W: usize> Unit<W> {
     /// The private cache is woken at the time that it asked for.
     fn wake(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         self.wake = NEVER;
-        ctx.tell_time(env.plan, self.now);
+        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: TimeCause::Timer });
         self.controller.step(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
         self.note_wake(ctx, env);
         self.finish_completions(ctx, env);
@@ -117,9 +119,12 @@ impl<const W: usize> Unit<W> {
 
     /// A message is at the private cache.
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
-        let Some(id) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
+        let Some(Arrival { id, .. }) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
         self.next_arrival = ctx.end(self.agent).next_arrival();
         if self.waiting > 0 || !self.step_cache(id, ctx, env)? {
+            if ctx.recorder.is_some() {
+                ctx.note_arrival(env.plan, id, self.now, 0);
+            }
             let network = ctx.packets.get(id).network;
             self.queues[usize::from(network)].push_back(id);
             self.waiting += 1;
@@ -155,7 +160,8 @@ impl<const W: usize> Unit<W> {
     /// Steps the private cache with a message. Returns whether the message is consumed.
     #[inline(always)]
     fn step_cache(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
-        ctx.tell_time(env.plan, self.now);
+        let (at, cause) = (self.agent, TimeCause::BankQueue);
+        ctx.begin_step(env.plan, self.now, || Trigger::Message { id, at, cause });
         ctx.cause = Cause::default();
         ctx.answered_from = ctx.packets.get(id).cause.farthest;
         let input = Input::Message(ctx.packets.message(id));

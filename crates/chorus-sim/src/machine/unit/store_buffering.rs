@@ -84,7 +84,7 @@ impl<const W: usize> Unit<W> {
     /// number of that access.
     fn follow(&mut self, fence: u32, env: &Env<'_>) -> u32 {
         let id = self.add_access(AccessKind::Follow { fence }, 0, env);
-        self.accesses.get_mut(fence).answers = 2;
+        self.accesses.get_mut(fence).answers += 1;
         self.head =
             lineless_request(CoreOp::Fence, Order::Release, self.head.scope, buffer_wave(env), Txn::Operation(id));
         if let Some(buffer) = &mut self.store_buffer {

@@ -1,0 +1,318 @@
+//! Timelines of runs, for Perfetto: what every wavefront, cache, port, bank and memory channel did when.
+//!
+//! A core cycle is shown as a nanosecond. Every access is a slice of its wavefront, with its chain of causes inside.
+//! Every message is a slice of each place that it passed, and a flow joins the slices of one access. Counters show how
+//! many things were in each place on average.
+
+mod occupancy;
+mod perfetto;
+mod protobuf;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chorus_protocol::address::AgentId;
+use chorus_sim::observe::{
+    Access, Cause, Interval, Observer, Passage, Purpose, Scene, Segment, Served, SharedObserver,
+};
+
+use self::occupancy::Occupancy;
+use self::perfetto::{Facts, Trace, Track};
+
+/// The parts of a run that a timeline shows. Every condition that is given has to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// Core cycles.
+    pub window: Option<Range<u64>>,
+    /// An address in the line that is shown.
+    pub address: Option<u64>,
+    /// The name of the kernel that is shown.
+    pub kernel: Option<String>,
+}
+
+impl Bounds {
+    /// Whether everything is shown.
+    pub fn is_everything(&self) -> bool {
+        *self == Bounds::default()
+    }
+}
+
+/// A place where messages wait or pass, as a timeline names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Place {
+    Cache,
+    Port,
+    Links,
+    Queue,
+    Directory,
+    Bank,
+    Channel,
+    LastLevel,
+    Translation,
+}
+
+impl Place {
+    /// The place of a cause. Accesses before their caches are shown with their wavefronts.
+    fn of(cause: Cause) -> Option<Place> {
+        match cause {
+            Cause::L1Lookup => Some(Place::Cache),
+            Cause::NetworkQueue | Cause::Ordering => Some(Place::Port),
+            Cause::LinkQueue | Cause::Serialisation | Cause::Network => Some(Place::Links),
+            Cause::BankQueue | Cause::BankPort | Cause::BankMemory => Some(Place::Queue),
+            Cause::Directory => Some(Place::Directory),
+            Cause::BankLookup => Some(Place::Bank),
+            Cause::DramQueue | Cause::Dram | Cause::MemoryWay => Some(Place::Channel),
+            Cause::L3 => Some(Place::LastLevel),
+            Cause::Translation => Some(Place::Translation),
+            Cause::L1Queue
+            | Cause::L1Busy
+            | Cause::L1Port
+            | Cause::Page
+            | Cause::StoreBuffer
+            | Cause::Timer
+            | Cause::FencePrice
+            | Cause::Boundary
+            | Cause::Earlier => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Place::Cache => "cache",
+            Place::Port => "port",
+            Place::Links => "links",
+            Place::Queue => "queue",
+            Place::Directory => "directory",
+            Place::Bank => "bank",
+            Place::Channel => "memory channel",
+            Place::LastLevel => "L3",
+            Place::Translation => "translation",
+        }
+    }
+
+    /// The meaning of its counter.
+    fn counter(self) -> &'static str {
+        match self {
+            Place::Cache => "lookups",
+            Place::Port => "port queue length",
+            Place::Links => "messages on links",
+            Place::Queue => "queue length",
+            Place::Directory => "waiting for the directory",
+            Place::Bank => "bank lookups",
+            Place::Channel => "reads of memory",
+            Place::LastLevel => "in the L3",
+            Place::Translation => "translations",
+        }
+    }
+}
+
+/// Something that was shown, by which bounds that hold for nothing are told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Events in the file, and its bytes.
+    pub size: (u64, u64),
+    /// Whether the line was touched.
+    pub touches_line: bool,
+}
+
+/// A timeline that is being written.
+struct Timeline<O> {
+    bounds: Bounds,
+    trace: Trace<O>,
+    scene: Option<Scene>,
+    /// The track of every agent, and the tracks below it.
+    agents: HashMap<AgentId, Track>,
+    places: HashMap<(AgentId, Place), Track>,
+    slots: HashMap<(AgentId, u16), Track>,
+    occupancies: BTreeMap<(AgentId, &'static str), Occupancy>,
+    /// The kernels of wavefronts by their slots: since when.
+    kernels: HashMap<(AgentId, u16), Vec<(u64, bool)>>,
+    running: HashMap<(AgentId, u16), (u64, String)>,
+    touches_line: bool,
+}
+
+impl<O: Write> Timeline<O> {
+    fn cycles(&self, ticks: u64) -> u64 {
+        ticks / self.scene.as_ref().map_or(1, |scene| scene.cycle)
+    }
+
+    /// The address of a virtual line.
+    fn address(&self, line: u64) -> u64 {
+        line * self.scene.as_ref().map_or(1, |scene| u64::from(scene.line_bytes))
+    }
+
+    /// Whether a time between two ticks is in the window.
+    fn is_inside(&self, from: u64, until: u64) -> bool {
+        let window = self.bounds.window.as_ref();
+        window.is_none_or(|window| self.cycles(from) < window.end && self.cycles(until) >= window.start)
+    }
+
+    /// Whether a virtual line is shown.
+    fn shows_line(&mut self, line: Option<u64>) -> bool {
+        let Some(address) = self.bounds.address else { return true };
+        let line_bytes = self.address(1);
+        let shows = line == Some(address / line_bytes);
+        self.touches_line |= shows;
+        shows
+    }
+
+    /// Whether the kernel is shown that a wavefront belongs to which made an access.
+    fn shows_kernel_of(&self, served: Option<Served>, time: u64) -> bool {
+        if self.bounds.kernel.is_none() {
+            return true;
+        }
+        let kernels = served.and_then(|served| self.kernels.get(&(served.cache, served.wave)));
+        kernels.is_some_and(|kernels| {
+            let after = kernels.partition_point(|&(began, _)| began <= time);
+            after.checked_sub(1).is_some_and(|place| kernels[place].1)
+        })
+    }
+
+    fn agent(&mut self, agent: AgentId) -> Track {
+        let Timeline { agents, trace, scene, .. } = self;
+        let name = || scene.as_ref().map_or_else(String::new, |scene| scene.topology.name(agent));
+        *agents.entry(agent).or_insert_with(|| trace.track(&name(), None))
+    }
+
+    /// Draws a slice at a place of an agent, and counts it there.
+    fn draw(&mut self, agent: AgentId, place: Place, name: &str, [from, until]: [u64; 2], facts: Facts) {
+        let parent = self.agent(agent);
+        let trace = &mut self.trace;
+        let track = *self.places.entry((agent, place)).or_insert_with(|| trace.lanes(place.name(), parent));
+        let lane = trace.lane(track, from, until);
+        trace.slice(lane, name, from, until, facts);
+        self.occupancies.entry((agent, place.counter())).or_default().add(from, until);
+    }
+
+    fn draw_segment(&mut self, passage: &Passage<'_>, from: u64, segment: &Segment, facts: Facts) {
+        let Some(place) = Place::of(segment.cause) else { return };
+        let table = self.scene.as_ref().map_or(&[][..], |scene| scene.messages);
+        let message = table.get(usize::from(passage.message)).map_or("", |spec| spec.name);
+        // The time of one message in one place is one slice, and its name says what the time went to.
+        let name = format!("{message}: {}", segment.cause.name());
+        self.draw(segment.place, place, &name, [self.cycles(from), self.cycles(segment.until)], facts);
+    }
+
+    /// Writes all counters, and what is kept.
+    fn finish(mut self) -> io::Result<Shown> {
+        for ((agent, name), occupancy) in std::mem::take(&mut self.occupancies) {
+            let parent = self.agent(agent);
+            let counter = self.trace.counter(name, Some(parent));
+            let window = self.bounds.window.clone().unwrap_or(0..u64::MAX);
+            for (time, value) in occupancy.values().into_iter().filter(|(time, _)| *time <= window.end) {
+                self.trace.count(counter, time, value);
+            }
+        }
+        Ok(Shown { size: self.trace.finish()?, touches_line: self.touches_line })
+    }
+}
+
+impl<O: Write + Send> Observer for Timeline<O> {
+    fn begin(&mut self, scene: &Scene) {
+        self.scene = Some(scene.clone());
+    }
+
+    fn wants_messages(&self) -> bool {
+        true
+    }
+
+    fn access(&mut self, access: &Access, chain: &[Interval]) {
+        let is_of_kernel = self.bounds.kernel.as_deref().is_none_or(|kernel| kernel == &*access.kernel);
+        if !is_of_kernel || !self.shows_line(access.line) || !self.is_inside(access.issued, access.ended) {
+            return;
+        }
+        let Served { number, purpose, cache, wave } = access.served;
+        let parent = self.agent(cache);
+        let (trace, slot) = (&mut self.trace, format!("slot {wave}"));
+        let track = *self.slots.entry((cache, wave)).or_insert_with(|| trace.lanes(&slot, parent));
+        let [from, until] = [access.issued, access.ended].map(|ticks| self.cycles(ticks));
+        let facts = Facts { access: Some(number.0), address: access.line.map(|line| self.address(line)) };
+        let lane = self.trace.lane(track, from, until);
+        self.trace.begin(lane, purpose.one(), from, facts);
+        for interval in chain {
+            let [from, until] = [interval.from, interval.until].map(|ticks| self.cycles(ticks));
+            let for_other = interval.other.map(|other| other.number.0);
+            self.trace.begin(lane, interval.cause.name(), from, Facts::default());
+            if let Some(other) = for_other {
+                self.trace.instant(lane, "for another access", from, Facts { access: Some(other), address: None });
+            }
+            self.trace.end(lane, until);
+        }
+        self.trace.end(lane, until);
+        if purpose != Purpose::Store {
+            self.occupancies.entry((cache, "accesses outstanding")).or_default().add(from, until);
+        }
+    }
+
+    fn message(&mut self, passage: &Passage<'_>) {
+        let end = passage.segments.last().map_or(passage.sent, |segment| segment.until);
+        let shows = self.is_inside(passage.sent, end) && self.shows_kernel_of(passage.served, passage.sent);
+        if !self.shows_line(passage.line) || !shows {
+            return;
+        }
+        let access = passage.served.map(|served| served.number.0);
+        let facts = Facts { access, address: passage.line.map(|line| self.address(line)) };
+        let mut from = passage.sent;
+        for segment in passage.segments {
+            self.draw_segment(passage, from, segment, facts);
+            from = segment.until;
+        }
+    }
+
+    fn wave_begins(&mut self, cache: AgentId, slot: u16, kernel: &str, now: u64) {
+        if let Some(wanted) = &self.bounds.kernel {
+            self.kernels.entry((cache, slot)).or_default().push((now, wanted == kernel));
+        }
+        self.running.insert((cache, slot), (now, kernel.to_owned()));
+    }
+
+    fn wave_ends(&mut self, cache: AgentId, slot: u16, now: u64) {
+        let Some((began, kernel)) = self.running.remove(&(cache, slot)) else { return };
+        let is_of_kernel = self.bounds.kernel.as_ref().is_none_or(|wanted| *wanted == kernel);
+        if !is_of_kernel || self.bounds.address.is_some() || !self.is_inside(began, now) {
+            return;
+        }
+        let parent = self.agent(cache);
+        let (trace, name) = (&mut self.trace, "wavefronts");
+        let track = *self.slots.entry((cache, u16::MAX)).or_insert_with(|| trace.lanes(name, parent));
+        let [from, until] = [began, now].map(|ticks| self.cycles(ticks));
+        let lane = self.trace.lane(track, from, until);
+        self.trace.slice(lane, &kernel, from, until, Facts::default());
+    }
+}
+
+/// Lets `run` be observed by a timeline that is written to `out`. Returns the result of the run, and what the timeline
+/// shows or why it could not be written.
+pub fn observe<O: Write + Send + 'static, R>(
+    out: O,
+    bounds: Bounds,
+    run: impl FnOnce(&SharedObserver) -> R,
+) -> (R, io::Result<Shown>) {
+    let timeline = Timeline {
+        bounds,
+        trace: Trace::new(out),
+        scene: None,
+        agents: HashMap::new(),
+        places: HashMap::new(),
+        slots: HashMap::new(),
+        occupancies: BTreeMap::new(),
+        kernels: HashMap::new(),
+        running: HashMap::new(),
+        touches_line: false,
+    };
+    let timeline = Arc::new(Mutex::new(timeline));
+    let observer: SharedObserver = timeline.clone();
+    let result = run(&observer);
+    drop(observer);
+    // The machine is gone, and nobody else has the timeline.
+    let shown = match Arc::into_inner(timeline) {
+        Some(timeline) => timeline.into_inner().unwrap_or_else(PoisonError::into_inner).finish(),
+        None => Err(io::Error::other("the timeline is still in use")),
+    };
+    (result, shown)
+}
+
+#[cfg(test)]
+mod tests;
