@@ -48,6 +48,37 @@ impl RunSpec {
         }
         key
     }
+
+    /// The command line that makes this run again.
+    pub fn command(&self) -> String {
+        let mut words = vec![format!(
+            "chorus run --system {} --protocol {} --workload {}",
+            shell_word(&self.system),
+            shell_word(&self.protocol),
+            shell_word(&self.workload)
+        )];
+        if self.scale != Scale::Quick {
+            words.push(format!("--scale {}", self.scale));
+        }
+        if self.seed != 1 {
+            words.push(format!("--seed {}", self.seed));
+        }
+        words.extend(self.set.iter().map(|set| format!("--set {}", shell_word(set))));
+        words.extend(self.graph.iter().map(|graph| format!("--graph {}", shell_word(&graph.path))));
+        if !self.annotate.is_hand() {
+            words.push(format!("--annotate {}", self.annotate));
+        }
+        words.join(" ")
+    }
+}
+
+/// A word of a command line, quoted where a shell would not take it as it is.
+fn shell_word(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=+@:,^%".contains(character);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// The run for people: `gpu-vi on stn (tc, quick, seed 1)`.
