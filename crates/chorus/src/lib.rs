@@ -30,6 +30,7 @@
 mod activity;
 mod date;
 mod definitions;
+mod drawings;
 mod elisions;
 mod explored;
 mod failure;

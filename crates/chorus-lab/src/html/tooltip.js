@@ -88,8 +88,9 @@ function placeCard(node) {
 function hideCard() {
   const bar = pinned;
   pinned = null;
-  card.hidden = true;
+  // The focus goes back to the bar, which would show its card again.
   bar?.focus();
+  card.hidden = true;
 }
 
 function pinCard(view, node) {
