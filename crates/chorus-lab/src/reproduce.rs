@@ -26,7 +26,7 @@ use crate::trend::{self, TrendResult};
 use crate::verdict::{Tally, Verdict};
 
 /// The version of the JSON that [`Reproduction::to_json`] writes.
-pub const JSON_SCHEMA_VERSION: u32 = 3;
+pub const JSON_SCHEMA_VERSION: u32 = 4;
 
 /// The name of the results store in the output directory.
 pub const STORE_FILE: &str = "results.sqlite";

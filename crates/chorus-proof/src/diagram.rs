@@ -44,7 +44,7 @@ pub fn of(role: &RoleTable) -> String {
         let _ = write!(
             svg,
             "<g class=\"state {class}\" data-state=\"{state}\"><title>{}</title><circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{STATE}\"/>\
-             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>",
+             <text class=\"halo\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>",
             escape(&format!("{}: {}", spec.name, spec.meaning)),
             y + 4.0,
             escape(spec.name)
@@ -52,8 +52,8 @@ pub fn of(role: &RoleTable) -> String {
     }
     let title = escape(&role.title);
     format!(
-        "<h3>{title}</h3>\n<div class=\"scroll\"><svg class=\"chart diagram\" role=\"img\" aria-label=\"State diagram of {title}\" \
-         viewBox=\"0 0 {size:.0} {size:.0}\" style=\"max-width:{size:.0}px\">{svg}</svg></div>\n"
+        "<div class=\"diagram-of\"><h3>{title}</h3>\n<div class=\"scroll\"><svg class=\"chart diagram\" role=\"img\" aria-label=\"State diagram of {title}\" \
+         viewBox=\"0 0 {size:.0} {size:.0}\" style=\"max-width:{size:.0}px\">{svg}</svg></div></div>\n"
     )
 }
 

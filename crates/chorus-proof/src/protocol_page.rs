@@ -38,10 +38,14 @@ pub fn of(protocol: &dyn Protocol, table: &TransitionTable, play: Option<&Play>)
         }
         None => sections.push_str("<p>No machine of this protocol is small enough for a page.</p>\n"),
     }
-    sections.push_str("<h2 id=\"diagrams\">State diagrams</h2>\n");
+    sections.push_str(
+        "<h2 id=\"diagrams\">State diagrams</h2>\n<p>Dashed states are transient. Point at a state for its meaning, and at an arrow for \
+         the events that lead along it.</p>\n<div class=\"diagrams\">\n",
+    );
     for role in table.roles() {
         sections.push_str(&diagram::of(role));
     }
+    sections.push_str("</div>\n");
     sections.push_str("<h2 id=\"table\">Transition table</h2>\n");
     let _ = writeln!(sections, "<div class=\"transitions\">{}</div>", table.to_html_tables());
     let head = format!(

@@ -3,7 +3,7 @@
 use super::axis::{Frame, Scale, short};
 use super::legend::{Shows, legend, text_width};
 use super::palette::{define_hatchings, fill_rect};
-use super::stated::{STATED, draw_range, draw_stated, stated_in, title_of};
+use super::stated::{STATED, draw_range, draw_stated, names_of_marks, stated_in, title_of};
 use super::{Drawing, LEFT, PLOT_HEIGHT, RIGHT, TOP, WIDTH_WIDE, data_bar, with_legend};
 use crate::figure::{Bar, FigureData, Group};
 use crate::stated::Stated;
@@ -72,12 +72,14 @@ fn legend_of(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
     let series = || figure.series.iter().enumerate().map(|(index, series)| (&*series.label, Shows::Series(index)));
     let parts = figure.parts.iter().enumerate().map(|(index, part)| (part.as_str(), Shows::Part(index)));
     let mut names: Vec<(&str, Shows)> = if figure.parts.is_empty() { series().collect() } else { parts.collect() };
-    names.extend(stated_in(figure).next().map(|_| (STATED, Shows::Stated)));
+    names.extend(names_of_marks(figure));
     legend(&names, SAMPLE_WIDTH, |svg, shows| match shows {
         Shows::Series(index) | Shows::Part(index) => {
             fill_rect(svg, prefix, fills[index], (0.5, 1.0), (SAMPLE_WIDTH - 1.0, 12.0));
         }
-        Shows::Line(_) | Shows::Stated | Shows::Marks => draw_stated(svg, STATED, (SAMPLE_WIDTH / 2.0, 7.0)),
+        Shows::Line(_) | Shows::Stated | Shows::Implied | Shows::Marks => {
+            draw_stated(svg, STATED, shows == Shows::Implied, (SAMPLE_WIDTH / 2.0, 7.0));
+        }
     })
 }
 
@@ -177,7 +179,7 @@ impl Plot<'_> {
         let here = |stated: &&Stated| (stated.group, stated.series) == (group, series);
         svg.open("values", "");
         for stated in stated_in(self.figure).filter(here) {
-            draw_stated(svg, &title_of(self.figure, stated), (x, self.frame.y(stated.value)));
+            draw_stated(svg, &title_of(self.figure, stated), stated.beside.is_some(), (x, self.frame.y(stated.value)));
         }
         svg.close();
     }

@@ -24,6 +24,8 @@ pub(super) enum Shows {
     Line(usize),
     /// The paper's own numbers.
     Stated,
+    /// Numbers that the paper gives as multiples of other bars.
+    Implied,
     /// Marks that are always shown.
     Marks,
 }
@@ -35,6 +37,7 @@ impl Shows {
             Shows::Part(index) => format!(" data-shows=\"part {index}\""),
             Shows::Line(index) => format!(" data-shows=\"line {index}\""),
             Shows::Stated => " data-shows=\"stated\"".to_owned(),
+            Shows::Implied => " data-shows=\"implied\"".to_owned(),
             Shows::Marks => String::new(),
         }
     }

@@ -6,7 +6,7 @@
 use super::axis::{Frame, Scale};
 use super::legend::{SAMPLE_HEIGHT, Shows, legend};
 use super::palette::{draw_mark, line_colour};
-use super::stated::{STATED, draw_stated, stated_in, title_of};
+use super::stated::{STATED, draw_stated, names_of_marks, stated_in, title_of};
 use super::{Drawing, LEFT, RIGHT, TOP, data_bar, with_legend};
 use crate::figure::{Bar, FigureData, Group, SeriesData};
 use crate::svg::{Anchor, Svg};
@@ -61,10 +61,10 @@ fn legend_of(figure: &FigureData, lines: &[Group], coloured: usize) -> String {
     let mut names: Vec<(&str, Shows)> =
         lines.iter().enumerate().map(|(index, line)| (line.label.as_str(), Shows::Line(index))).collect();
     names.extend(figure.markers.as_ref().map(|markers| (markers.label.as_str(), Shows::Marks)));
-    names.extend(stated_in(figure).next().map(|_| (STATED, Shows::Stated)));
+    names.extend(names_of_marks(figure));
     let centre = (SAMPLE_WIDTH / 2.0, SAMPLE_HEIGHT / 2.0);
     legend(&names, SAMPLE_WIDTH, |svg, shows| match shows {
-        Shows::Stated => draw_stated(svg, STATED, centre),
+        Shows::Stated | Shows::Implied => draw_stated(svg, STATED, shows == Shows::Implied, centre),
         Shows::Line(index) => {
             stroke(svg, index, coloured, &[(0.0, centre.1), (SAMPLE_WIDTH, centre.1)]);
             if index < coloured {
@@ -151,7 +151,12 @@ impl Plot<'_> {
         for stated in stated_in(self.figure) {
             let place = self.figure.series[stated.series].at;
             let Some(index) = self.points.iter().position(|point| point.at == place) else { continue };
-            draw_stated(svg, &title_of(self.figure, stated), (self.x(index as f64), self.frame.y(stated.value)));
+            draw_stated(
+                svg,
+                &title_of(self.figure, stated),
+                stated.beside.is_some(),
+                (self.x(index as f64), self.frame.y(stated.value)),
+            );
         }
         svg.close();
     }

@@ -18,7 +18,7 @@ const COLUMNS = ["group", "series", "part", "value", "least_seed", "greatest_see
 function rowsOf(figure) {
   return figure.groups.flatMap((group) =>
     group.bars.flatMap((bar, index) => {
-      const stated = bar.stated.map((stated) => stated.value).join(" ");
+      const stated = bar.stated.filter((it) => it.beside === null).map((it) => it.value).join(" ");
       const seeds = bar.seeds.length > 0 ? [Math.min(...bar.seeds), Math.max(...bar.seeds)] : ["", ""];
       const commands = bar.runs.map((run) => data.runs[run].command).join("; ");
       const row = (part, value) => [group.label, figure.series[index], part, value, ...seeds, stated, commands];
@@ -34,12 +34,12 @@ function csvOf(figure) {
 
 /** The rules of the page's style sheets that are about charts, and the inks that they name. */
 function chartStyle() {
-  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).map((rule) => rule.cssText);
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
   const inks = ["--ink", "--soft", "--paper", "--rule"];
   const computed = getComputedStyle(document.documentElement);
   const values = inks.map((ink) => `${ink}:${computed.getPropertyValue(ink)}`).join(";");
-  const font = "font-family:sans-serif;background:var(--paper)";
-  return `svg{${values};${font}}\n${rules.filter((rule) => rule.includes(".chart")).join("\n")}`;
+  const ofCharts = rules.filter((rule) => rule.selectorText?.startsWith(".chart")).map((rule) => rule.cssText);
+  return `svg{${values};background:var(--paper)}\n${ofCharts.join("\n")}\n.chart{font-family:sans-serif}`;
 }
 
 const LEGEND_ROW = 20;
@@ -50,12 +50,12 @@ function drawLegend(view, copy, width) {
   let [x, row] = [0, 0];
   for (const entry of view.block.querySelectorAll(".names > li")) {
     if (entry.querySelector('[aria-pressed="false"]')) continue;
-    const sample = entry.querySelector("svg");
+    const [sample, name] = [entry.querySelector("svg"), entry.querySelector("span").textContent];
     const sampleWidth = Number(sample.getAttribute("width"));
-    const needed = sampleWidth + 22 + entry.textContent.length * LETTER_WIDTH;
+    const needed = sampleWidth + 22 + name.length * LETTER_WIDTH;
     if (x > 0 && x + needed > width) [x, row] = [0, row + 1];
     const place = drawn(copy, "g", { transform: `translate(${x + 8} ${row * LEGEND_ROW + 4})` });
-    place.append(...sample.cloneNode(true).childNodes, drawn(copy, "text", { x: sampleWidth + 6, y: 11.5 }, entry.textContent));
+    place.append(...sample.cloneNode(true).childNodes, drawn(copy, "text", { x: sampleWidth + 6, y: 11.5 }, name));
     copy.append(place);
     x += needed;
   }

@@ -46,8 +46,9 @@ class FigureView {
   values() {
     const shown = [...this.chart.querySelectorAll("[data-bar]")].filter((node) => !node.closest("[hidden]"));
     const bars = shown.map((node) => this.barOf(node)).filter((bar) => bar.parts.length > 0);
-    const stated = this.isHidden("stated", 0) ? [] : bars.flatMap((bar) => bar.stated.map((stated) => stated.value));
-    return [...bars.map((bar) => this.top(bar)), ...stated];
+    const stated = bars.flatMap((bar) => bar.stated);
+    const marked = stated.filter((it) => !this.hidden.has(it.beside === null ? "stated" : "implied"));
+    return [...bars.map((bar) => this.top(bar)), ...marked.map((it) => it.value)];
   }
 
   /** Hides or shows what a name in the legend stands for. */
@@ -88,7 +89,8 @@ const SELECTORS = {
   series: (index) => `.bar[data-bar$=".${index}"]`,
   part: (index) => `.part[data-part="${index}"]`,
   line: (index) => `.line-of[data-line="${index}"]`,
-  stated: () => "g:has(> .stated)",
+  stated: () => "g:has(> .stated:not(.implied))",
+  implied: () => "g:has(> .implied)",
 };
 
 /** Makes a button of each name of the legend that can be hidden. */

@@ -3,9 +3,12 @@
 /** The keys that move from bar to bar, with the step that each makes. */
 const STEPS_OF_KEYS = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
 
+/** Bars and points that something is drawn for. A dashed mean has no points of its own. */
+const BARS = "[data-bar]:has(rect, path, text)";
+
 /** The bars that are shown, from left to right. */
 function shownBars(view) {
-  const bars = [...view.chart.querySelectorAll("[data-bar]")].filter((bar) => !bar.closest("[hidden]"));
+  const bars = [...view.chart.querySelectorAll(BARS)].filter((bar) => !bar.closest("[hidden]"));
   const rows = new Map(bars.map((bar) => [bar, bar.getBoundingClientRect()]));
   const frames = new Map(bars.map((bar) => [bar, bar.closest(".group")?.getCTM().f ?? 0]));
   return bars.sort((a, b) => frames.get(a) - frames.get(b) || rows.get(a).left - rows.get(b).left);
@@ -40,7 +43,7 @@ function addBars(view) {
   // The drawing's own titles would show a second tooltip.
   for (const title of view.chart.querySelectorAll("title")) title.remove();
   view.chart.setAttribute("role", "group");
-  view.chart.querySelectorAll("[data-bar]").forEach((bar, index) => {
+  view.chart.querySelectorAll(BARS).forEach((bar, index) => {
     bar.setAttribute("tabindex", index === 0 ? "0" : "-1");
     bar.setAttribute("role", "img");
     bar.setAttribute("aria-label", spokenBar(view, bar));

@@ -43,7 +43,8 @@ function valueLines(view, bar) {
   }
   for (const stated of bar.stated) {
     const link = element("a", { href: `#claim-${stated.claim}` }, stated.claim);
-    lines.push(element("p", {}, `${exact(stated.value)} in the paper, claim `, link));
+    const words = stated.beside === null ? "in the paper" : `by the paper's quotient with ${stated.beside}`;
+    lines.push(element("p", {}, `${exact(stated.value)} ${words}, claim `, link));
   }
   return lines;
 }

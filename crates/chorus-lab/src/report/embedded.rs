@@ -9,6 +9,7 @@ use crate::dashboard::IndexEntry;
 use crate::experiment::{BASELINE, Chart, Figure};
 use crate::figure::{Bar, FigureData, Group};
 use crate::run::{Record, RunSpec};
+use crate::stated::Stated;
 
 /// Everything that the scripts of a page know.
 #[derive(Debug, Serialize)]
@@ -54,6 +55,8 @@ struct EmbeddedBar<'a> {
 struct EmbeddedStated<'a> {
     value: f64,
     claim: &'a str,
+    /// The bar of which the value is a multiple.
+    beside: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -123,7 +126,12 @@ impl Report<'_> {
                 Bar::Parts(parts) => (parts, ""),
                 Bar::Missing(why) => (&[], why),
             };
-            let is_it = |stated: &&crate::stated::Stated| (stated.group, stated.series) == (at, index);
+            let of_claim = |stated: &'s Stated| EmbeddedStated {
+                value: stated.value,
+                claim: &stated.claim,
+                beside: stated.beside.map(|beside| data.series[beside].full_label()),
+            };
+            let is_it = |stated: &&Stated| (stated.group, stated.series) == (at, index);
             let stated = data.stated.iter().filter(is_it);
             let (runs, base) = match is_workload {
                 true => self.runs_of_bar(figure, &group.label, index, places),
@@ -133,7 +141,7 @@ impl Report<'_> {
                 parts,
                 missing,
                 seeds: group.by_seed.get(index).map_or(&[], Vec::as_slice),
-                stated: stated.map(|stated| EmbeddedStated { value: stated.value, claim: &stated.claim }).collect(),
+                stated: stated.map(of_claim).collect(),
                 runs,
                 base,
             }
