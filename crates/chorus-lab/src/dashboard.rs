@@ -50,7 +50,7 @@ pub struct Headline {
     pub paper: f64,
     /// The measured number; none where it is not measured.
     pub measured: Option<f64>,
-    /// Whether both agree.
+    /// Whether the measured number agrees with the stated one.
     pub verdict: Verdict,
     /// The claim on the page of the paper.
     pub claim: String,

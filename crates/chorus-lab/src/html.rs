@@ -67,7 +67,7 @@ pub(crate) const DATA_END: &str = "</script>";
 /// The scripts and styles of one kind of page, beside those of every page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras<'a> {
-    /// Style sheets.
+    /// Style sheets, one behind the other.
     pub style: &'a str,
     /// Scripts in their order.
     pub scripts: &'a [&'a str],
@@ -157,7 +157,7 @@ impl Cell {
         Cell { class: "plain", markup }
     }
 
-    /// A command line.
+    /// A command line, which stays on one line.
     pub fn command(text: impl AsRef<str>) -> Cell {
         Cell { class: "command", markup: format!("<code>{}</code>", escape(text.as_ref())) }
     }

@@ -345,3 +345,34 @@ impl Record {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_of_a_run_names_what_differs_and_quotes_what_a_shell_would_read() {
+        let plain = RunSpec {
+            system: "tc".to_owned(),
+            protocol: "gpu-vi".to_owned(),
+            workload: "stn".to_owned(),
+            scale: Scale::Quick,
+            seed: 1,
+            set: Vec::new(),
+            graph: None,
+            annotate: Annotate::Hand,
+        };
+        assert_eq!(plain.command(), "chorus run --system tc --protocol gpu-vi --workload stn");
+        let other = RunSpec {
+            system: "my system.toml".to_owned(),
+            scale: Scale::Paper,
+            seed: 7,
+            set: vec!["lease.cycles=100".to_owned()],
+            annotate: Annotate::Auto,
+            ..plain
+        };
+        let expected = "chorus run --system 'my system.toml' --protocol gpu-vi --workload stn --scale paper --seed 7 \
+                        --set lease.cycles=100 --annotate auto";
+        assert_eq!(other.command(), expected);
+    }
+}

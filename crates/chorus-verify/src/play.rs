@@ -25,13 +25,13 @@ const STATES_MAX: usize = 6000;
 /// A machine with all that it can do.
 #[derive(Clone, Debug)]
 pub struct Play {
-    /// What its threads do, in words.
+    /// The work of its threads, in words.
     pub description: &'static str,
     /// The names of threads, caches, banks and memory.
     pub columns: Vec<String>,
     /// The number of columns that are threads.
     pub threads: usize,
-    /// What is seen of a cache or bank, each once.
+    /// The views of a line that caches and banks have, each once.
     pub views: Vec<View>,
     /// The messages that travel, each once.
     pub messages: Vec<Travelling>,
@@ -66,7 +66,7 @@ pub struct Travelling {
 /// A state of the machine. Everything is named by its position.
 #[derive(Clone, Debug)]
 pub struct PlayState {
-    /// What is seen of each controller.
+    /// The view that each controller has of the line.
     pub views: Vec<usize>,
     /// The words of memory.
     pub memory: Vec<u32>,

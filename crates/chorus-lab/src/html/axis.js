@@ -36,7 +36,8 @@ function drawTicks(frame, scale) {
   const marks = scale.ticks.flatMap((tick) => {
     const y = yOf(frame, scale, tick);
     const line = drawn(node, "line", { class: "grid", x1: left, y1: y, x2: right, y2: y });
-    return [line, drawn(node, "text", { class: "small", x: left - 6, y: y + 4, "text-anchor": "end" }, scale.label(tick))];
+    const place = { class: "small", x: left - 6, y: y + 4, "text-anchor": "end" };
+    return [line, drawn(node, "text", place, scale.label(tick))];
   });
   node.querySelector(".ticks").replaceChildren(...marks);
 }

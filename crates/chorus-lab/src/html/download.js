@@ -22,7 +22,8 @@ function rowsOf(figure) {
       const seeds = bar.seeds.length > 0 ? [Math.min(...bar.seeds), Math.max(...bar.seeds)] : ["", ""];
       const commands = bar.runs.map((run) => data.runs[run].command).join("; ");
       const row = (part, value) => [group.label, figure.series[index], part, value, ...seeds, stated, commands];
-      return bar.parts.length === 0 ? [row("", bar.missing)] : bar.parts.map((value, part) => row(figure.parts[part] ?? "", value));
+      if (bar.parts.length === 0) return [row("", bar.missing)];
+      return bar.parts.map((value, part) => row(figure.parts[part] ?? "", value));
     }),
   );
 }
@@ -74,4 +75,12 @@ function svgOf(view) {
   copy.setAttribute("viewBox", `0 0 ${width} ${height + top}`);
   copy.removeAttribute("style");
   return new XMLSerializer().serializeToString(copy);
+}
+
+function saveCsv(view) {
+  save(fileName(view, "csv"), "text/csv", csvOf(view.figure));
+}
+
+function saveSvg(view) {
+  save(fileName(view, "svg"), "image/svg+xml", svgOf(view));
 }

@@ -8,6 +8,13 @@ function element(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
+/** Makes an empty drawing. The browser's own parser knows the namespace of drawings. */
+function drawing(attributes) {
+  const holder = element("div");
+  holder.innerHTML = "<svg></svg>";
+  return fill(holder.firstChild, attributes, []);
+}
+
 /** Makes an element of the drawing that another one belongs to. */
 function drawn(beside, tag, attributes = {}, ...children) {
   return fill(document.createElementNS(beside.namespaceURI, tag), attributes, children);

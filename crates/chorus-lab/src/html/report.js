@@ -25,8 +25,8 @@ function addTools(view) {
   if (view.parts === 0) tools.append(logarithmic);
   tools.append(
     asTable,
-    button("CSV", { "aria-label": "Download the data as CSV" }, () => save(fileName(view, "csv"), "text/csv", csvOf(view.figure))),
-    button("SVG", { "aria-label": "Download the chart as SVG" }, () => save(fileName(view, "svg"), "image/svg+xml", svgOf(view))),
+    button("CSV", { "aria-label": "Download the data as CSV" }, () => saveCsv(view)),
+    button("SVG", { "aria-label": "Download the chart as SVG" }, () => saveSvg(view)),
   );
   figure.before(tools);
 }

@@ -35,7 +35,8 @@ function makeSortable(table) {
 function addSearch(section) {
   const table = section.querySelector("table");
   const found = element("output", { class: "soft" });
-  const field = element("input", { type: "search", placeholder: "workload, protocol, result …", "aria-label": "Search runs" });
+  const hint = "workload, protocol, result …";
+  const field = element("input", { type: "search", placeholder: hint, "aria-label": "Search runs" });
   field.addEventListener("input", () => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;

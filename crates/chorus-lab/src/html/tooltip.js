@@ -1,6 +1,7 @@
 // The card beside a bar: its value, its seeds, the paper's number, and the runs behind it with their commands.
 
-const card = document.body.appendChild(element("div", { class: "card", role: "group", "aria-label": "Bar", hidden: "" }));
+const card = element("div", { class: "card", role: "group", "aria-label": "Bar", hidden: "" });
+document.body.append(card);
 
 /** The bar whose card stays open until it is closed. */
 let pinned = null;
@@ -12,8 +13,8 @@ function showCard(view, node) {
   const lines = [element("b", {}, title), ...valueLines(view, bar)];
   const runs = bar.runs.map((run) => runLine(data.runs[run]));
   const base = bar.base.map((run) => runLine(data.runs[run], "relative to "));
-  const hint = runs.length > 0 ? [element("p", { class: "soft hint" }, "Click or press Enter to keep this card open.")] : [];
-  card.replaceChildren(...lines, ...runs, ...base, ...(pinned ? [closer()] : hint));
+  const end = pinned ? closer() : element("p", { class: "soft hint" }, "Click or press Enter to keep this card open.");
+  card.replaceChildren(...lines, ...runs, ...base, end);
   card.hidden = false;
   placeCard(node);
 }

@@ -29,7 +29,7 @@ struct EmbeddedFigure<'a> {
     is_relative: bool,
     series: Vec<String>,
     parts: &'a [String],
-    /// Workloads, then means.
+    /// The groups of bars: workloads, then means.
     groups: Vec<EmbeddedGroup<'a>>,
 }
 

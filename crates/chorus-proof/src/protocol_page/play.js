@@ -84,8 +84,8 @@ class PlayedMachine {
         element("span", { class: "soft" }, sharers ? `sharers: ${sharers}` : ""),
       );
     });
-    const memory = element("section", { class: "agent" }, element("b", {}, "Memory"), element("span", {}, state.memory.join(" ")));
-    return [...cards, memory];
+    const words = element("span", {}, state.memory.join(" "));
+    return [...cards, element("section", { class: "agent" }, element("b", {}, "Memory"), words)];
   }
 
   /** The moves as buttons, by what they are: operations, messages that arrive, and all else. */

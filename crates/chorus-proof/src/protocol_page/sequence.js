@@ -7,16 +7,16 @@ const HEAD = 26;
 class SequenceChart {
   constructor(columns) {
     this.columns = columns;
-    this.node = element("div", { class: "scroll sequence", tabindex: "0", role: "log", "aria-label": "Sequence of events" });
+    const label = "Sequence of events";
+    this.node = element("div", { class: "scroll sequence", tabindex: "0", role: "log", "aria-label": label });
     this.show([]);
   }
 
   /** Draws some rows; the last one is marked. */
   show(rows) {
     const [width, height] = [this.columns.length * COLUMN + 240, HEAD + rows.length * ROW + 12];
-    const namespace = "http" + "://www.w3.org/2000/svg";
-    const svg = document.createElementNS(namespace, "svg");
-    fill(svg, { class: "chart", role: "img", "aria-label": `${rows.length} events`, viewBox: `0 0 ${width} ${height}`, width, height }, []);
+    const viewBox = `0 0 ${width} ${height}`;
+    const svg = drawing({ class: "chart", role: "img", "aria-label": `${rows.length} events`, viewBox, width, height });
     svg.style.width = `${width}px`;
     this.columns.forEach((name, index) => {
       const x = this.centre(index);

@@ -1,5 +1,5 @@
-//! Do pages work in a real browser? Headless Chromium opens them, points, presses and looks. Where there is no Chromium,
-//! these tests say so and pass.
+//! Do pages work in a real browser? Headless Chromium opens them, points, presses and looks. Where there is none, these
+//! tests say so and pass.
 
 mod chromium;
 
@@ -114,6 +114,7 @@ fn a_bar_shows_its_runs_to_pointer_and_keyboard() {
         {
             assert!(card.contains(part), "no `{part}`: {card}");
         }
+        browser.hover("h1");
         browser.run(&format!("{FIGURE}.querySelector('[data-bar=\"0.0\"]').focus()"));
         browser.press("ArrowRight");
         assert!(browser.text("document.activeElement.getAttribute('aria-label')").contains("saxpy, TCW"));

@@ -22,7 +22,7 @@ pub struct Browser {
     child: Child,
     commands: ChildStdin,
     messages: Receiver<Value>,
-    /// What the browser said that nobody asked for.
+    /// Messages of the browser that answer no command.
     events: Vec<Value>,
     session: Value,
     last_id: u64,
@@ -146,7 +146,7 @@ impl Browser {
         std::array::from_fn(|index| place[index].as_f64().expect("a number"))
     }
 
-    /// Presses a key.
+    /// Presses a key of the keyboard and lets it go.
     pub fn press(&mut self, key: &str) {
         for kind in ["rawKeyDown", "keyUp"] {
             self.call("Input.dispatchKeyEvent", json!({ "type": kind, "key": key, "code": key }));
