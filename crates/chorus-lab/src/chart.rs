@@ -2,7 +2,10 @@
 //!
 //! Colours are those of Okabe and Ito, which stay apart for colour-blind readers. Each has a hatching or a mark of its
 //! own, so that they stay apart in greyscale, too. Every bar carries its value, and every bar and point its exact value
-//! as a tooltip. Inks come from the page's style sheet ([`STYLE`]), which knows dark mode and print.
+//! as a tooltip. Inks come from the page's style sheet, which knows dark mode and print.
+//!
+//! A drawing is complete without a script. Its groups name what they hold (`data-bar`, `data-group`, `data-frame`), so
+//! that the script of a page finds the bar that a reader points at, and can hide, sort and rescale it.
 
 mod axis;
 mod bars;
@@ -17,30 +20,9 @@ use std::collections::BTreeSet;
 use crate::experiment::Chart;
 use crate::figure::FigureData;
 
-/// The part of the style sheet that charts need.
-pub const STYLE: &str = "
-.chart{display:block;width:100%;height:auto;font-family:inherit}
-.chart text{fill:var(--ink);font-size:12px}
-.chart .small{font-size:10.5px}
-.chart .value{font-size:10.5px;paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}
-.chart .missing{fill:var(--soft);font-size:10.5px;font-style:italic}
-.chart .strong{font-weight:600}
-.chart .axis{stroke:var(--ink);stroke-width:1}
-.chart .grid{stroke:var(--rule);stroke-width:1}
-.chart .unity{stroke:var(--ink);stroke-width:1;stroke-dasharray:4 3;opacity:.6}
-.chart .edge{fill:none;stroke:var(--ink);stroke-width:.8}
-.chart .hatch{stroke:#000;stroke-width:1.4;stroke-opacity:.55;fill:none}
-.chart .dot{fill:#000;fill-opacity:.6}
-.chart .line{fill:none;stroke-width:2;stroke-linejoin:round}
-.chart .mean{stroke:var(--ink);stroke-dasharray:7 4}
-.chart .mark{stroke:var(--paper);stroke-width:1}
-.chart .stated{fill:var(--paper);stroke:var(--ink);stroke-width:1.6}
-.chart .range{stroke:var(--ink);stroke-width:1.2}
-.chart .arrow{stroke:var(--paper);stroke-width:1;paint-order:stroke}
-";
-
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 12.0;
+const TOP: f64 = 18.0;
 const PLOT_HEIGHT: f64 = 220.0;
 /// A wider chart takes the whole width of the page.
 const WIDTH_WIDE: f64 = 520.0;
@@ -48,10 +30,21 @@ const WIDTH_WIDE: f64 = 520.0;
 /// A figure drawn as SVG, for the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawing {
-    /// The SVG element of the chart.
+    /// The legend and the SVG element of the chart.
     pub markup: String,
     /// Whether it needs the whole width of a page.
     pub is_wide: bool,
+}
+
+/// The chart below its legend. A chart that is wider than the screen scrolls.
+fn with_legend(legend: &str, chart: &str, is_wide: bool) -> Drawing {
+    let markup = format!("{legend}<div class=\"scroll\">{chart}</div>\n");
+    Drawing { markup, is_wide }
+}
+
+/// The attribute by which a script knows a bar or a point: the positions of its group and its series.
+fn data_bar(group: usize, series: usize) -> String {
+    format!(r#" data-bar="{group}.{series}""#)
 }
 
 /// Draws a figure. `prefix` makes its pattern names unique on a page; `fills` are the fills of its series.

@@ -19,10 +19,11 @@ use chorus_registry::Registry;
 use chorus_system::Scale;
 
 use crate::annotate::Annotate;
+use crate::dashboard::IndexEntry;
 use crate::jobs;
 use crate::matrix::{Lab, MatrixError};
 use crate::progress::Progress;
-use crate::report::{self, IndexEntry, ReportError};
+use crate::report::{self, ReportError};
 use crate::reproduce::{STORE_FILE, write_index};
 use crate::run::{Build, CheckResult, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec, Runner};
 use crate::setup::{self, Setup, SetupError};
@@ -160,7 +161,12 @@ pub fn compare(request: &Request<'_>) -> Result<Comparison, CompareError> {
     };
     report::write(request.out, PAGE_FILE, &page::render(&comparison, request.build, request.date))?;
     report::write(request.out, CSV_FILE, &data::csv(&comparison))?;
-    let entry = IndexEntry { file: PAGE_FILE.to_owned(), title: TITLE.to_owned(), summary: comparison.summary() };
+    let entry = IndexEntry {
+        file: PAGE_FILE.to_owned(),
+        title: TITLE.to_owned(),
+        summary: comparison.summary(),
+        ..IndexEntry::default()
+    };
     let index = write_index(request.registry, vec![entry], request.out, request.date)?;
     Ok(Comparison { index, ..comparison })
 }

@@ -1,93 +1,38 @@
-//! HTML pages that need nothing but themselves: no script, no font, no reference to anywhere.
+//! HTML pages that need nothing but themselves: no font, no server, no reference to anywhere.
 //!
-//! Markup is written so that it is also well-formed XML, which a test can check without a browser.
+//! Everything on a page can be read without a script. Scripts and style sheets are files in `html/`, and a page carries
+//! those that it uses. Markup is written so that it is also well-formed XML, which a test can check without a browser.
 
 use std::fmt::Write as _;
 
-use crate::chart;
+use serde::Serialize;
 
-/// The style sheet, apart from that of the charts. Inks are variables, so that dark mode and print change them in one
-/// place.
-const STYLE: &str = "
-:root{--ink:#1b1f24;--soft:#5b6570;--paper:#fff;--rule:#d8dee4;--tint:#f4f6f8;--good:#0b6b50;--bad:#a33c00;--link:#0b5cad}
-@media (prefers-color-scheme:dark){:root{--ink:#e6e9ed;--soft:#a0abb6;--paper:#15181c;--rule:#3a424b;--tint:#1f242a;--good:#4fd0a5;--bad:#ff9c6b;--link:#7db8f5}}
-*{box-sizing:border-box}
-html{-webkit-text-size-adjust:100%}
-body{margin:0 auto;max-width:62rem;padding:1rem;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif;overflow-wrap:break-word}
-h1{font-size:1.6rem;line-height:1.25;margin:.5rem 0}
-h2{font-size:1.25rem;margin:2.2rem 0 .6rem;border-bottom:1px solid var(--rule);padding-bottom:.25rem}
-h3{font-size:1.02rem;margin:1.6rem 0 .4rem}
-p,ul{margin:.5rem 0}
-a{color:var(--link)}
-.soft{color:var(--soft)}
-.scroll{overflow-x:auto;margin:.6rem 0}
-table{border-collapse:collapse;font-size:.9rem;min-width:100%}
-th,td{padding:.3rem .55rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top}
-th{background:var(--tint);font-weight:600}
-.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.plain{white-space:nowrap}
-.claim{min-width:15rem}
-.where{min-width:7.5rem}
-.why{min-width:12rem}
-.compared{min-width:26rem}
-.good{color:var(--good);font-weight:600}
-.bad{color:var(--bad);font-weight:600}
-.facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.6rem;margin:1rem 0;padding:0;list-style:none}
-.facts li{background:var(--tint);border-radius:.4rem;padding:.5rem .7rem}
-.headlines{list-style:none;padding:0}
-.headlines .plain{font-weight:600;margin-right:.3rem}
-.facts b{display:block;font-size:1.2rem}
-body:has(.heat){max-width:96rem}
-.heat{font-size:.8rem;min-width:0}
-.heat th,.heat td{padding:.15rem .35rem}
-.heat td{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;vertical-align:middle}
-.heat th[scope=row]{position:sticky;left:0;text-align:left;white-space:nowrap}
-.heat .mean th,.heat .mean td{border-top:2px solid var(--rule)}
-.turned{vertical-align:bottom;text-align:left}
-.turned span{writing-mode:vertical-rl;transform:rotate(180deg);white-space:nowrap}
-.heat .none{text-align:center;color:var(--soft)}
-.legend span{display:inline-block;padding:.1rem .5rem;margin:.1rem 0;font-size:.85rem}
-.low4{background:rgba(0,104,190,.55)}
-.low3{background:rgba(0,104,190,.38)}
-.low2{background:rgba(0,104,190,.24)}
-.low1{background:rgba(0,104,190,.11)}
-.high1{background:rgba(225,105,0,.12)}
-.high2{background:rgba(225,105,0,.26)}
-.high3{background:rgba(225,105,0,.42)}
-.high4{background:rgba(225,105,0,.62)}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:0 2rem}
-.figures .wide{grid-column:1/-1}
-.block{min-width:0}
-figure{margin:0 0 1rem;break-inside:avoid}
-figcaption{font-size:.9rem;color:var(--soft)}
-details{margin:.4rem 0}
-summary{cursor:pointer;color:var(--link);font-size:.9rem}
-pre,code{font-family:ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',monospace;font-size:.82rem}
-pre{background:var(--tint);padding:.7rem;overflow-x:auto;border-radius:.4rem}
-@media screen and (max-width:44rem){
-.cards thead{display:none}
-.cards tr{display:block;border-bottom:2px solid var(--rule);padding:.5rem 0}
-.cards td{display:grid;grid-template-columns:6.5rem 1fr;column-gap:.5rem;border:0;padding:.1rem 0;text-align:left;white-space:normal;min-width:0}
-.cards td::before{content:attr(data-label);color:var(--soft)}
-.cards .claim{display:block}
-.cards .claim::before{content:none}
-}
-dt{font-weight:600}
-dd{margin:0 0 .6rem 1rem}
-@media print{
-.heat td,.legend span{print-color-adjust:exact;-webkit-print-color-adjust:exact}
-:root{--ink:#000;--soft:#333;--paper:#fff;--rule:#999;--tint:#f2f2f2;--good:#000;--bad:#000;--link:#000}
-body{max-width:none;padding:0;font-size:10.5pt}
-.scroll,pre{overflow:visible}
-pre{white-space:pre-wrap}
-h2,h3{break-after:avoid}
-.figures{display:block}
-tr,svg{break-inside:avoid}
-svg.chart{min-width:0!important}
-summary{list-style:none;color:#000}
-details::details-content{content-visibility:visible;display:block;height:auto}
-}
-";
+/// The style sheets of every page.
+const STYLE: &str =
+    concat!(include_str!("html/style.css"), include_str!("html/chart.css"), include_str!("html/dashboard.css"));
+
+/// The style of what scripts add to a page.
+const SCRIPT_STYLE: &str = include_str!("html/script.css");
+
+/// The scripts of every page that has any.
+const COMMON_SCRIPTS: [&str; 4] = [
+    include_str!("html/elements.js"),
+    include_str!("html/theme.js"),
+    include_str!("html/anchors.js"),
+    include_str!("html/tables.js"),
+];
+
+/// The scripts of a page with figures.
+pub(crate) const FIGURE_SCRIPTS: [&str; 8] = [
+    include_str!("html/axis.js"),
+    include_str!("html/marks.js"),
+    include_str!("html/order.js"),
+    include_str!("html/figure.js"),
+    include_str!("html/tooltip.js"),
+    include_str!("html/keys.js"),
+    include_str!("html/download.js"),
+    include_str!("html/report.js"),
+];
 
 /// Text as it may stand in an element or a quoted attribute.
 pub fn escape(text: &str) -> String {
@@ -108,16 +53,68 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// A whole page around a body of markup.
+/// A whole page around a body of markup, without scripts.
 pub fn page(title: &str, body: &str) -> String {
+    document(title, body, STYLE)
+}
+
+/// The markup before the data of a page.
+pub(crate) const DATA_START: &str = "<script type=\"application/json\" id=\"page-data\">";
+
+/// The markup behind the data of a page.
+pub(crate) const DATA_END: &str = "</script>";
+
+/// The scripts and styles of one kind of page, beside those of every page.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras<'a> {
+    /// Style sheets, one behind the other.
+    pub style: &'a str,
+    /// Scripts in their order.
+    pub scripts: &'a [&'a str],
+}
+
+/// A page that answers its reader: scripts and the data that they show follow the body. The scripts find the data in
+/// the constant `data`.
+pub fn page_with_scripts(title: &str, body: &str, data: &impl Serialize, extras: Extras<'_>) -> String {
+    let scripts: String = COMMON_SCRIPTS.iter().chain(extras.scripts).copied().collect();
+    let data = embedded(data);
+    // As XML, the script is text in which nothing is markup. As HTML, the marks around it are comments.
+    let body = format!(
+        "{body}{DATA_START}{data}{DATA_END}\n\
+         <script type=\"module\">//<![CDATA[\n{scripts}//]]></script>\n"
+    );
+    document(title, &body, &[STYLE, SCRIPT_STYLE, extras.style].concat())
+}
+
+/// Data as JSON that contains nothing which looks like markup.
+fn embedded(data: &impl Serialize) -> String {
+    // The types of pages have no maps with keys that are not text, and nothing else can fail.
+    let json = serde_json::to_string(data).unwrap_or_else(|error| unreachable!("data of a page is no JSON: {error}"));
+    json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
+}
+
+fn document(title: &str, body: &str, style: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{}</title>\n\
-         <style>{STYLE}{}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
-        escape(title),
-        chart::STYLE
+         <style>{style}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        escape(title)
     )
+}
+
+/// A list of links to the headings of a body that have an identifier: sections, and below each its figures.
+pub fn contents(body: &str) -> String {
+    let mut out = String::from("<nav class=\"contents\" aria-label=\"Contents\"><ul>\n");
+    for heading in body.split("<h").skip(1) {
+        let Some((level @ ("2" | "3"), rest)) = heading.split_once(" id=\"") else { continue };
+        let Some((id, rest)) = rest.split_once("\">") else { continue };
+        let text = rest.split('<').next().unwrap_or_default();
+        let class = if level == "3" { " class=\"below\"" } else { "" };
+        let _ = writeln!(out, "<li{class}><a href=\"#{id}\">{text}</a></li>");
+    }
+    out.push_str("</ul></nav>\n");
+    out
 }
 
 /// One cell of a table.
@@ -158,6 +155,17 @@ impl Cell {
     pub fn link(target: &str, text: impl AsRef<str>) -> Cell {
         let markup = format!("<a href=\"{}\">{}</a>", escape(target), escape(text.as_ref()));
         Cell { class: "plain", markup }
+    }
+
+    /// A command line, which stays on one line.
+    pub fn command(text: impl AsRef<str>) -> Cell {
+        Cell { class: "command", markup: format!("<code>{}</code>", escape(text.as_ref())) }
+    }
+
+    /// Makes it a place that links lead to.
+    pub fn with_id(mut self, id: &str) -> Cell {
+        self.markup = format!("<span id=\"{}\">{}</span>", escape(id), self.markup);
+        self
     }
 
     /// Adds a smaller remark below.
@@ -211,5 +219,11 @@ pub fn table(narrow: Narrow, headers: &[Cell], rows: &[Vec<Cell>]) -> String {
 
 /// Markup that folds away on screen and is open in print.
 pub fn details(summary: &str, markup: &str) -> String {
-    format!("<details><summary>{}</summary>\n{markup}</details>\n", escape(summary))
+    classed_details("", summary, markup)
+}
+
+/// Markup that folds away, in a class by which scripts find it.
+pub(crate) fn classed_details(class: &str, summary: &str, markup: &str) -> String {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    format!("<details{class}><summary>{}</summary>\n{markup}</details>\n", escape(summary))
 }

@@ -31,9 +31,10 @@
 //! | `figure.rs`, `figure/` | figures computed from finished runs |
 //! | `stated.rs` | the paper's own numbers beside the bars of its figures |
 //! | `svg.rs`, `chart.rs`, `chart/` | figures drawn: bars and lines |
-//! | `html.rs` | the look of a page |
+//! | `html.rs`, `html/` | the look of a page, and its scripts |
 //! | `recorded.rs` | results of headline figures at larger scales, recorded beside the experiment |
 //! | `report.rs`, `report/` | one page per paper |
+//! | `dashboard.rs` | the index of pages |
 //! | `estimate.rs` | how long runs will take, from what earlier ones cost |
 //! | `export.rs` | finished runs as CSV and Parquet |
 //! | `reproduce.rs` | all of it for one or more papers |
@@ -47,6 +48,7 @@ pub mod bench;
 pub mod chart;
 pub mod claim;
 pub mod comparison;
+pub mod dashboard;
 pub mod document;
 pub mod estimate;
 pub mod experiment;

@@ -1,10 +1,13 @@
-//! One self-contained HTML page per paper, and an index of them.
+//! One self-contained HTML page per paper.
 //!
 //! A page holds every figure as a chart with its data as a table, every claim of the paper beside what was measured,
 //! the runs that failed and why, the meaning of each metric, and the origin of the numbers: revision, version,
 //! configuration, seed and scale. All numbers are those of the runs that the page lists.
 
 mod data;
+mod embedded;
+mod figures;
+mod runs;
 mod scales;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,15 +18,14 @@ use std::path::{Path, PathBuf};
 use chorus_system::Scale;
 use serde::Serialize;
 
-use crate::chart;
 use crate::claim::{Evaluation, Predicted};
-use crate::comparison;
+use crate::dashboard::{GroupVerdicts, Headline, IndexEntry};
 use crate::experiment::Experiment;
 use crate::figure::{CYCLES, FigureData};
-use crate::html::{Cell, Narrow, details, escape, page, table};
+use crate::html::{Cell, Extras, FIGURE_SCRIPTS, Narrow, contents, details, escape, page_with_scripts, table};
 use crate::note::{FilledNote, Shows};
 use crate::recorded::AtScale;
-use crate::run::{Build, CheckResult, Record};
+use crate::run::{Build, Record};
 use crate::trend::{Compared, TrendResult};
 use crate::verdict::{ClaimGroup, NOTHING, POINTS, SHARE, Tally, Verdict};
 
@@ -99,42 +101,10 @@ pub fn write(directory: &Path, name: &str, markup: &str) -> Result<PathBuf, Repo
     }
 }
 
-/// An entry of the index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexEntry {
-    /// The page, beside the index.
-    pub file: String,
-    /// The title of the paper.
-    pub title: String,
-    /// One line about the content of the page.
-    pub summary: String,
-}
-
-/// The page that lists the others.
-pub fn index(entries: &[IndexEntry], date: &str) -> String {
-    let mut body = String::from("<h1>Chorus: reproduced papers</h1>\n<ul>\n");
-    for entry in entries {
-        let _ = writeln!(
-            body,
-            "<li><a href=\"{}\">{}</a><br/><span class=\"soft\">{}</span></li>",
-            escape(&entry.file),
-            escape(&entry.title),
-            escape(&entry.summary)
-        );
-    }
-    body.push_str("</ul>\n");
-    if !entries.iter().any(|entry| entry.file == comparison::PAGE_FILE) {
-        body.push_str("<p>Every protocol with every workload, one table per machine: <code>chorus compare</code> makes that page.</p>\n");
-    }
-    let _ = writeln!(body, "<p class=\"soft\">Written on {}.</p>", escape(date));
-    page("Chorus: reproduced papers", &body)
-}
-
 impl Report<'_> {
     /// The page as HTML.
     pub fn render(&self) -> String {
-        let body = [
-            self.head(),
+        let sections = [
             self.figures_section(true),
             self.claims_section(),
             self.trends_section(),
@@ -148,7 +118,9 @@ impl Report<'_> {
             self.provenance_section(),
         ]
         .concat();
-        page(&format!("{}: reproduced with Chorus", self.experiment.title), &body)
+        let body = [self.head(), contents(&sections), sections].concat();
+        let title = format!("{}: reproduced with Chorus", self.experiment.title);
+        page_with_scripts(&title, &body, &self.embedded(), Extras { scripts: &FIGURE_SCRIPTS, ..Extras::default() })
     }
 
     /// One line about the page.
@@ -164,6 +136,23 @@ impl Report<'_> {
             self.build.git_revision,
             self.date
         )
+    }
+
+    /// The entry of the page in the index.
+    pub fn entry(&self) -> IndexEntry {
+        let origin = [
+            ("scale", self.scale.to_string()),
+            ("revision", self.build.git_revision.clone()),
+            ("date", self.date.into()),
+        ];
+        IndexEntry {
+            file: format!("{}.html", self.experiment.name),
+            title: self.experiment.title.clone(),
+            summary: self.summary(),
+            headlines: Headline::all(self.claims),
+            verdicts: self.tallies().iter().filter_map(GroupVerdicts::of).collect(),
+            origin: origin.map(|(what, value)| (what.to_owned(), value)).into(),
+        }
     }
 
     /// The verdicts on all claims and trends, counted by groups.
@@ -339,105 +328,6 @@ impl Report<'_> {
         )
     }
 
-    /// The headline figure stands before the claims, the others after them.
-    fn figures_section(&self, headline: bool) -> String {
-        let chosen = self.experiment.headline().map(|figure| &*figure.id);
-        let fills = chart::fills(self.figures);
-        let figures: Vec<String> = self
-            .figures
-            .iter()
-            .zip(&fills)
-            .enumerate()
-            .filter(|(_, (figure, _))| (chosen == Some(figure.id.as_str())) == headline)
-            .map(|(index, (figure, fills))| figure_block(figure, &format!("f{index}"), fills))
-            .collect();
-        match (figures.is_empty(), headline) {
-            (true, _) => String::new(),
-            (false, true) => figures.concat(),
-            (false, false) => {
-                format!("<h2 id=\"figures\">Figures</h2>\n<div class=\"figures\">\n{}</div>\n", figures.concat())
-            }
-        }
-    }
-
-    fn failures_section(&self) -> String {
-        let rows: Vec<Vec<Cell>> = self
-            .records
-            .iter()
-            .filter_map(|record| {
-                let trouble = record.trouble()?;
-                Some(vec![
-                    Cell::name(&record.spec.workload),
-                    Cell::name(&record.spec.protocol),
-                    Cell::text(self.changes(record)),
-                    Cell::number(record.spec.seed.to_string()),
-                    Cell::classed("bad", record.status()),
-                    Cell::text(trouble),
-                ])
-            })
-            .collect();
-        let body = if rows.is_empty() {
-            "<p>None: every run finished with the right result, or has no reference to be checked against.</p>\n"
-                .to_owned()
-        } else {
-            let headers = ["Workload", "Protocol", "Changes", "Seed", "Status", "Why"].map(Cell::text);
-            table(Narrow::Cards, &headers, &rows)
-        };
-        format!("<h2 id=\"failures\">Runs without a usable result</h2>\n{body}")
-    }
-
-    fn runs_section(&self) -> String {
-        let headers = [
-            Cell::text("Workload"),
-            Cell::text("Protocol"),
-            Cell::text("Changes"),
-            Cell::number("Seed"),
-            Cell::text("Result"),
-            Cell::number("Cycles"),
-            Cell::number("L1 accesses"),
-            Cell::number("Seconds"),
-            Cell::text("Configuration"),
-        ];
-        let rows: Vec<Vec<Cell>> = self.records.iter().map(|record| self.run_row(record)).collect();
-        let unchecked = self
-            .records
-            .iter()
-            .filter(|record| record.result().is_some_and(|result| result.result == CheckResult::Unchecked));
-        let remark = match unchecked.count() {
-            0 => String::new(),
-            count => format!("<p>{count} of the runs have no host reference: their results are unchecked.</p>\n"),
-        };
-        let runs = details(&format!("All {} runs", rows.len()), &table(Narrow::Scroll, &headers, &rows));
-        format!("<h2 id=\"runs\">Runs</h2>\n{remark}{runs}")
-    }
-
-    fn run_row(&self, record: &Record) -> Vec<Cell> {
-        let result = record.result();
-        let or_dash = |text: Option<String>| Cell::number(text.unwrap_or_else(|| "–".to_owned()));
-        let status = record.status();
-        vec![
-            Cell::name(&record.spec.workload),
-            Cell::name(&record.spec.protocol),
-            Cell::text(self.changes(record)),
-            Cell::number(record.spec.seed.to_string()),
-            if record.trouble().is_some() { Cell::classed("bad", status) } else { Cell::name(status) },
-            or_dash(result.map(|result| result.cycles.to_string())),
-            or_dash(result.map(|result| result.accesses.to_string())),
-            or_dash(result.map(|result| format!("{:.2}", result.wall_s))),
-            Cell::name(&record.config_hash),
-        ]
-    }
-
-    /// How the machine of a run differs from that of the experiment.
-    fn changes(&self, record: &Record) -> String {
-        let spec = &record.spec;
-        let system = (*spec.system != *self.experiment.system).then(|| spec.system.clone());
-        let scale = (spec.scale != self.scale).then(|| format!("{} scale", spec.scale));
-        let annotate = (!spec.annotate.is_hand()).then(|| format!("annotate {}", spec.annotate));
-        let changes = system.into_iter().chain(scale).chain(spec.set.iter().cloned()).chain(annotate);
-        changes.collect::<Vec<_>>().join(", ")
-    }
-
     fn definitions_section(&self) -> String {
         let used: BTreeSet<&str> = self.figures.iter().flat_map(|figure| &figure.metrics).map(String::as_str).collect();
         let mut out = String::from(
@@ -499,26 +389,6 @@ impl Report<'_> {
     }
 }
 
-/// A figure as a chart with its data as a table.
-fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
-    let drawing = chart::draw(figure, prefix, fills);
-    let mut out = format!(
-        "<div class=\"{}\">\n<h3 id=\"figure-{}\">{}</h3>\n<figure>\n<div class=\"scroll\">{}</div>\n<figcaption>{}</figcaption>\n\
-         </figure>\n",
-        if drawing.is_wide { "block wide" } else { "block" },
-        escape(&figure.id),
-        escape(&figure.title),
-        drawing.markup,
-        escape(&figure.caption)
-    );
-    for note in &figure.notes {
-        let _ = writeln!(out, "<p class=\"bad\">{}</p>", escape(note));
-    }
-    out.push_str(&details("Data", &data::table_of(figure)));
-    out.push_str("</div>\n");
-    out
-}
-
 /// The verdicts on claims and trends, counted by groups. Trends are directions.
 pub fn tallies(claims: &[Evaluation], trends: &[TrendResult]) -> Vec<Tally> {
     let of_claims = claims.iter().map(|claim| (claim.group, claim.verdict));
@@ -561,7 +431,7 @@ fn compared_text(compared: &Compared) -> String {
 fn claim_row(claim: &Evaluation) -> Vec<Cell> {
     let number = |value: Option<f64>| Cell::number(value.map_or_else(|| "–".to_owned(), number));
     vec![
-        Cell::classed("claim", &claim.text).with_remark(&claim.note),
+        Cell::classed("claim", &claim.text).with_id(&format!("claim-{}", claim.id)).with_remark(&claim.note),
         Cell::classed("where", &claim.source),
         Cell::number(format!("{}{}", claim.bound.sign(), claim.paper)),
         number(claim.measured),

@@ -11,13 +11,14 @@ use serde_json::{Value, json};
 
 use crate::claim::{self, Evaluation, Measured, Predicted};
 use crate::comparison;
+use crate::dashboard::{self, IndexEntry};
 use crate::experiment::Figure;
 use crate::figure::{FigureData, Results};
 use crate::matrix::{Lab, MatrixError};
 use crate::paper::Paper;
 use crate::progress::Progress;
 use crate::recorded::AtScale;
-use crate::report::{self, IndexEntry, MetricDefinition, Report, ReportError};
+use crate::report::{self, MetricDefinition, Report, ReportError};
 use crate::run::{Build, CheckResult, Record, RunSpec, Runner};
 use crate::stated::stated;
 use crate::store::{Store, StoreError};
@@ -25,7 +26,7 @@ use crate::trend::{self, TrendResult};
 use crate::verdict::{Tally, Verdict};
 
 /// The version of the JSON that [`Reproduction::to_json`] writes.
-pub const JSON_SCHEMA_VERSION: u32 = 3;
+pub const JSON_SCHEMA_VERSION: u32 = 4;
 
 /// The name of the results store in the output directory.
 pub const STORE_FILE: &str = "results.sqlite";
@@ -307,7 +308,7 @@ fn write_page(
     };
     let file = format!("{}.html", reproduced.name);
     let page = report::write(request.out, &file, &report.render())?;
-    Ok((page, IndexEntry { file, title: reproduced.title.clone(), summary: report.summary() }))
+    Ok((page, report.entry()))
 }
 
 /// Writes the list of pages: the pages that were written now, and older ones that are still there. These may belong to
@@ -321,9 +322,13 @@ pub(crate) fn write_index(
     let shipped = registry.experiment_names().into_iter().map(|name| (format!("{name}.html"), name));
     for (file, title) in shipped.chain([(comparison::PAGE_FILE.to_owned(), comparison::TITLE)]) {
         if !entries.iter().any(|entry| entry.file == file) && out.join(&file).is_file() {
-            let summary = "a page from an earlier invocation".to_owned();
-            entries.push(IndexEntry { file, title: title.to_owned(), summary });
+            entries.push(dashboard::entry_of(&out.join(&file)).unwrap_or_else(|| IndexEntry {
+                file,
+                title: title.to_owned(),
+                summary: "a page from an earlier invocation".to_owned(),
+                ..IndexEntry::default()
+            }));
         }
     }
-    report::write(out, INDEX_FILE, &report::index(&entries, date))
+    report::write(out, INDEX_FILE, &dashboard::index(&entries, date))
 }

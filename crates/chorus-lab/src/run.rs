@@ -49,6 +49,37 @@ impl RunSpec {
         }
         key
     }
+
+    /// The command line that makes this run again.
+    pub fn command(&self) -> String {
+        let mut words = vec![format!(
+            "chorus run --system {} --protocol {} --workload {}",
+            shell_word(&self.system),
+            shell_word(&self.protocol),
+            shell_word(&self.workload)
+        )];
+        if self.scale != Scale::Quick {
+            words.push(format!("--scale {}", self.scale));
+        }
+        if self.seed != 1 {
+            words.push(format!("--seed {}", self.seed));
+        }
+        words.extend(self.set.iter().map(|set| format!("--set {}", shell_word(set))));
+        words.extend(self.graph.iter().map(|graph| format!("--graph {}", shell_word(&graph.path))));
+        if !self.annotate.is_hand() {
+            words.push(format!("--annotate {}", self.annotate));
+        }
+        words.join(" ")
+    }
+}
+
+/// A word of a command line, quoted where a shell would not take it as it is.
+fn shell_word(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=+@:,^%".contains(character);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// The run for people: `gpu-vi on stn (tc, quick, seed 1)`.
@@ -319,5 +350,36 @@ impl Record {
             },
             Outcome::Failed(error) => Some(&error.message),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_of_a_run_names_what_differs_and_quotes_what_a_shell_would_read() {
+        let plain = RunSpec {
+            system: "tc".to_owned(),
+            protocol: "gpu-vi".to_owned(),
+            workload: "stn".to_owned(),
+            scale: Scale::Quick,
+            seed: 1,
+            set: Vec::new(),
+            graph: None,
+            annotate: Annotate::Hand,
+        };
+        assert_eq!(plain.command(), "chorus run --system tc --protocol gpu-vi --workload stn");
+        let other = RunSpec {
+            system: "my system.toml".to_owned(),
+            scale: Scale::Paper,
+            seed: 7,
+            set: vec!["lease.cycles=100".to_owned()],
+            annotate: Annotate::Auto,
+            ..plain
+        };
+        let expected = "chorus run --system 'my system.toml' --protocol gpu-vi --workload stn --scale paper --seed 7 \
+                        --set lease.cycles=100 --annotate auto";
+        assert_eq!(other.command(), expected);
     }
 }

@@ -1,7 +1,8 @@
 //! The numbers that a paper's text gives for bars of its figures, so that they stand beside the measured ones.
 //!
 //! A claim states the height of a bar where it compares the bar with the figure's baseline, or, in a figure without a
-//! baseline, with nothing. It is about one workload, or about the workloads of one of the figure's means.
+//! baseline, with nothing. It is about one workload, or about the workloads of one of the figure's means. Where a claim
+//! compares two bars of a figure, it gives the height that one would have beside the measured other.
 
 use std::collections::BTreeSet;
 
@@ -23,16 +24,27 @@ pub struct Stated {
     pub value: f64,
     /// The claim that states it.
     pub claim: String,
+    /// The position of the bar that the claim compares with. The height is then the stated multiple of that measured
+    /// bar; otherwise the paper states the height itself.
+    pub beside: Option<usize>,
 }
 
 /// The heights that claims state for bars of a figure.
 pub fn stated(claims: &[Claim], experiment: &Experiment, figure: &Figure, data: &FigureData) -> Vec<Stated> {
     let in_figure = |claim: &Claim| {
         let measured = claim.measured.as_ref().filter(|measured| *measured.figure == *figure.id)?;
-        let is_height = claim.bound == Bound::Approx && is_height(measured, figure, data);
-        let series = data.position(&measured.protocol, measured.variant.as_deref()).filter(|_| is_height)?;
+        let is_of_bars = claim.bound == Bound::Approx && measured.reaches.is_none() && measured.parts.is_empty();
+        let series = data.position(&measured.protocol, measured.variant.as_deref()).filter(|_| is_of_bars)?;
         let group = group_of(claim, measured, experiment, figure, data)?;
-        Some(Stated { group, series, value: claim.value, claim: claim.id.to_string() })
+        let stated = |value, beside| Some(Stated { group, series, value, claim: claim.id.to_string(), beside });
+        if is_height(measured, figure, data) {
+            return stated(claim.value, None);
+        }
+        let beside = data.position(measured.versus.as_deref()?, measured.versus_variant.as_deref())?;
+        let bars = &data.workloads.iter().chain(&data.means).nth(group)?.bars;
+        // The mean of quotients is no quotient of means.
+        let is_multiple = !measured.of_quotients || claim.workloads.len() == 1;
+        stated(claim.value * bars.get(beside)?.value()?, Some(beside)).filter(|_| is_multiple)
     };
     claims.iter().filter_map(in_figure).collect()
 }
@@ -44,11 +56,10 @@ fn is_height(measured: &Measured, figure: &Figure, data: &FigureData) -> bool {
         let variant = measured.versus_variant.as_deref();
         versus == BASELINE || (named && variant == data.baseline_variant.as_deref())
     };
-    let is_compared = match &measured.versus {
+    match &measured.versus {
         Some(versus) => figure.measure.is_relative() && is_baseline(versus),
         None => !figure.measure.is_relative(),
-    };
-    is_compared && measured.reaches.is_none() && measured.parts.is_empty()
+    }
 }
 
 /// The group that a claim is about.

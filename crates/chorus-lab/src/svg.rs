@@ -69,6 +69,11 @@ impl Svg {
         );
     }
 
+    /// Opens a group with a class, and with attributes that are known to be well formed, such as ` data-row="1"`.
+    pub(crate) fn open(&mut self, class: &str, attributes: &str) {
+        let _ = write!(self.body, r#"<g class="{class}"{attributes}>"#);
+    }
+
     /// Opens a group that shows a text when pointed at.
     pub(crate) fn open_titled(&mut self, title: &str) {
         let _ = write!(self.body, "<g><title>{}</title>", escape(title));
@@ -77,6 +82,15 @@ impl Svg {
     /// Closes the innermost group.
     pub(crate) fn close(&mut self) {
         self.body.push_str("</g>");
+    }
+
+    /// A small drawing inside of a line of text, at its own size.
+    pub(crate) fn finish_sample(self, width: f64, height: f64) -> String {
+        let (w, h) = (rounded(width), rounded(height));
+        format!(
+            r#"<svg class="chart sample" aria-hidden="true" width="{w}" height="{h}" viewBox="0 0 {w} {h}">{}</svg>"#,
+            self.body
+        )
     }
 
     /// The whole drawing, which takes the width that it is given but no less than is legible.

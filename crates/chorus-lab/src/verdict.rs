@@ -89,7 +89,7 @@ impl Reading {
 }
 
 /// The verdict on a claim or a trend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The effect is the stated one, or the number lies within its bound.
@@ -193,7 +193,7 @@ fn judge_effect(reading: Reading, paper: f64, measured: f64) -> Judgement {
 }
 
 /// The sorts of statements that are counted apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimGroup {
     /// Numbers in the abstract, introduction or conclusion.

@@ -12,6 +12,7 @@
 //! | `mutants.rs` | search for mutants of one protocol, and its result as JSON |
 //! | `mutant_tables.rs` | mutants on the page |
 //! | `page.rs`, `sections.rs` | the page as HTML |
+//! | `protocol_page.rs`, `diagram.rs` | the page of one protocol: a machine to play with, state diagrams and tables |
 //! | `json.rs` | the results as JSON |
 //! | `words.rs` | numbers and verdicts in words |
 //! | `steps.rs` | progress through a long check |
@@ -19,6 +20,7 @@
 
 mod checked;
 pub mod collect;
+mod diagram;
 pub mod facts;
 pub mod faults;
 mod json;
@@ -27,6 +29,7 @@ mod mutant_tables;
 pub mod mutants;
 pub mod networks;
 pub mod page;
+pub mod protocol_page;
 mod sections;
 mod steps;
 mod tortured;

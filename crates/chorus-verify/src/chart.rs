@@ -16,7 +16,7 @@ use crate::state::State;
 use crate::violation::Violation;
 
 /// One event of a path: a row of the chart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
     /// The column that the event came from; none if an agent acted by itself.
     pub from: Option<usize>,
@@ -243,7 +243,7 @@ fn row(machine: &ExploredMachine, state: &[u32], happening: Happening) -> Option
 }
 
 /// A message's name, its line, and the values it carries.
-fn label(machine: &ExploredMachine, message: &Message<WORDS>) -> String {
+pub(crate) fn label(machine: &ExploredMachine, message: &Message<WORDS>) -> String {
     let spec = &machine.protocol().messages()[usize::from(message.kind.0)];
     let line = message.line.0 as u8;
     if spec.size == Size::Control {

@@ -19,7 +19,7 @@
 //!   are caught.
 //! - [`elision`] explores the Chiplet Coherence Table together with the L2s that it commands.
 //! - [`mutate`] makes mistakes by machine, and counts those that the checks find.
-//! - [`observe`] shows every move.
+//! - [`observe`] shows every move, and [`play`] has all moves of a tiny machine for a reader to play with.
 //! - [`networks`] finds how few virtual networks are free of deadlock, under [`pressure`].
 //! - [`chart`] draws the shortest path to a violation, [`replay`] walks it again; [`table`] is the transition table
 //!   that explorations saw.
@@ -58,6 +58,7 @@ pub mod observe;
 pub mod overnight;
 mod ownership;
 pub mod pairs;
+pub mod play;
 pub mod pressure;
 pub mod program;
 mod progress;

@@ -54,8 +54,16 @@ impl TransitionTable {
 
     /// The table as a fragment of HTML that needs nothing beside it.
     pub fn to_html(&self) -> String {
-        let mut html = format!("<section class=\"transition-table\">\n{STYLE}\n");
-        let _ = writeln!(html, "<h2>{}</h2>\n<p>{}</p>", escape(self.title), escape(self.citation));
+        let (title, citation) = (escape(self.title), escape(self.citation));
+        format!(
+            "<section class=\"transition-table\">\n{STYLE}\n<h2>{title}</h2>\n<p>{citation}</p>\n{}</section>\n",
+            self.to_html_tables()
+        )
+    }
+
+    /// The tables of all roles as HTML for a page that has its own heading and style.
+    pub fn to_html_tables(&self) -> String {
+        let mut html = String::new();
         for role in self.roles() {
             let _ = writeln!(html, "<h3>{}</h3>\n<div><table>", caption(role));
             for (index, row) in lines_of(role).iter().enumerate() {
@@ -69,7 +77,7 @@ impl TransitionTable {
             }
             html.push_str("</table></div>\n");
         }
-        let _ = writeln!(html, "<p>{}</p>\n</section>", self.footnote());
+        let _ = writeln!(html, "<p>{}</p>", self.footnote());
         html
     }
 

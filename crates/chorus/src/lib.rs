@@ -36,6 +36,7 @@ mod activity;
 mod chains;
 mod date;
 mod definitions;
+mod drawings;
 mod elisions;
 mod explored;
 mod failure;

@@ -1,7 +1,4 @@
-//! `--replay STRING` and `--svg FILE`: the steps to a violation are taken again, and drawn.
-
-use std::fs;
-use std::path::Path;
+//! `--replay STRING`: the steps to a violation are taken again, and drawn.
 
 use chorus_protocol::registry::Protocol;
 use chorus_registry::unknown;
@@ -14,6 +11,7 @@ use chorus_verify::pressure;
 use chorus_verify::replay::{Replay, Replayed};
 use serde_json::json;
 
+use crate::drawings::Drawings;
 use crate::failure::{Failure, Verdict};
 use crate::session::Session;
 use crate::verbs::arguments::JSON_SCHEMA_VERSION;
@@ -25,14 +23,12 @@ pub fn run(
     text: &str,
     protocol: &'static dyn Protocol,
     tests: &[SuiteTest],
-    svg: Option<&Path>,
+    drawings: &Drawings,
     as_json: bool,
     session: &mut Session,
 ) -> Result<Verdict, Failure> {
     let replayed = replayed(text, protocol, tests)?;
-    if let Some(path) = svg {
-        write_svg(path, &replayed.to_svg())?;
-    }
+    drawings.write(protocol, &replayed.sequence, replayed.violation.as_ref())?;
     if as_json {
         session.output.json(&json!({
             "schema_version": JSON_SCHEMA_VERSION,
@@ -75,29 +71,4 @@ fn machine(protocol: &dyn Protocol, test: &str, tests: &[SuiteTest]) -> Result<M
         let known: Vec<&str> = names.chain(tests.iter().map(SuiteTest::name)).collect();
         Failure::bad_input(unknown("configuration or litmus test", test, &known))
     })
-}
-
-/// Writes a drawing to a file.
-pub fn write_svg(path: &Path, svg: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        let reason = error.to_string().to_lowercase();
-        Failure::bad_input(format!("cannot write {}: {reason}", path.display()))
-    };
-    fs::write(path, svg).map_err(failed)
-}
-
-/// Writes the drawing of a violation. If there is none, a message says that nothing was written.
-pub fn write_first(
-    path: Option<&Path>,
-    svg: Option<String>,
-    as_json: bool,
-    session: &mut Session,
-) -> Result<(), Failure> {
-    match (path, svg) {
-        (Some(path), Some(svg)) => write_svg(path, &svg),
-        (Some(path), None) if !as_json => {
-            session.output.line(&format!("nothing is violated: {} was not written", path.display()))
-        }
-        (Some(_), None) | (None, _) => Ok(()),
-    }
 }

@@ -1,22 +1,20 @@
 //! `chorus check P --networks`: the smallest number of virtual networks that keeps a protocol free of deadlock.
 
-use std::path::Path;
-
 use chorus_proof::networks::{decider, to_json, verdict};
 use chorus_protocol::registry::Protocol;
 use chorus_verify::networks::{NetworkReport, Sharing, describe, messages, pool_count, smallest};
 use chorus_verify::settings::Settings;
 
+use crate::drawings::Drawings;
 use crate::failure::{Failure, Verdict};
 use crate::output::{align_right, count, table};
-use crate::replays::write_first;
 use crate::session::Session;
 
 /// Tries every assignment of virtual networks to shared buffers. The check fails if the declared networks can deadlock.
 pub fn run(
     protocol: &'static dyn Protocol,
     settings: &Settings,
-    svg: Option<&Path>,
+    drawings: &Drawings,
     as_json: bool,
     session: &mut Session,
 ) -> Result<Verdict, Failure> {
@@ -26,7 +24,7 @@ pub fn run(
     } else {
         print(protocol, &report, session)?;
     }
-    write_first(svg, report.deadlock().map(|deadlock| deadlock.chart.to_svg()), as_json, session)?;
+    drawings.write_first(protocol, report.deadlock().map(|deadlock| &deadlock.chart), as_json, session)?;
     Ok(Verdict::of(report.is_declared_free()))
 }
 

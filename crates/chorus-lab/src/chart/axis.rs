@@ -53,17 +53,28 @@ impl Frame {
         self.bottom - share * (self.bottom - self.top)
     }
 
+    /// Opens the group of everything in the frame, with what scripts need to move it: the sides of the plot, and the
+    /// values at its bottom and its top.
+    pub(super) fn open(&self, svg: &mut Svg) {
+        let Frame { left, right, top, bottom, scale, .. } = self;
+        svg.open("frame", &format!(r#" data-frame="{left} {right} {top} {bottom} {} {}""#, scale.bottom, scale.top));
+    }
+
     /// Ticks with their grid, the axis' title, and the line of the baseline.
     pub(super) fn draw(&self, svg: &mut Svg, title: &str) {
+        svg.open("ticks", "");
         for tick in self.scale.ticks() {
             let y = self.y(tick);
             svg.line("grid", (self.left, y), (self.right, y));
             svg.text("small", (self.left - 6.0, y + 4.0), Anchor::END, &tick_label(tick, self.scale.step));
         }
+        svg.close();
         let turned = Anchor { side: "middle", turn_degrees: -90 };
         svg.text("", (13.0, (self.top + self.bottom) / 2.0), turned, title);
         if self.has_unity {
+            svg.open("values", "");
             svg.line("unity", (self.left, self.y(1.0)), (self.right, self.y(1.0)));
+            svg.close();
         }
     }
 

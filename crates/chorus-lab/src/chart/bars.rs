@@ -1,12 +1,13 @@
 //! Grouped bars, plain or stacked.
 
 use super::axis::{Frame, Scale, short};
-use super::legend::{Legend, text_width};
+use super::legend::{Shows, legend, text_width};
 use super::palette::{define_hatchings, fill_rect};
-use super::stated::{STATED, draw_range, draw_stated, stated_in, title_of};
-use super::{Drawing, LEFT, PLOT_HEIGHT, RIGHT, WIDTH_WIDE};
+use super::stated::{STATED, draw_range, draw_stated, names_of_marks, stated_in, title_of};
+use super::{Drawing, LEFT, PLOT_HEIGHT, RIGHT, TOP, WIDTH_WIDE, data_bar, with_legend};
 use crate::figure::{Bar, FigureData, Group};
 use crate::interval::Interval;
+use crate::stated::Stated;
 use crate::svg::{Anchor, Svg};
 
 /// The width of a bar with its margin, where there is room.
@@ -28,47 +29,59 @@ const SAMPLE_WIDTH: f64 = 14.0;
 pub(super) fn draw(figure: &FigureData, prefix: &str, fills: &[usize]) -> Drawing {
     let (workloads, means) = figure.shown();
     let groups: Vec<&Group> = workloads.iter().chain(means).collect();
-    let (mut names, fills): (Vec<&str>, Vec<usize>) = if figure.parts.is_empty() {
-        figure.series.iter().map(|series| series.label.as_str()).zip(fills.iter().copied()).unzip()
-    } else {
-        figure.parts.iter().map(String::as_str).zip(0..).unzip()
+    let fills: Vec<usize> = match figure.parts.len() {
+        0 => fills.to_vec(),
+        parts => (0..parts).collect(),
     };
     let group_width = group_width(figure, &groups);
     let in_row = groups_in_row(groups.len(), group_width);
     let bar_width = bar_width(figure, groups.len());
     let bars_width = in_row as f64 * group_width;
     let width = (LEFT + bars_width + RIGHT).max(WIDTH_MIN);
-    names.extend(stated_in(figure).next().map(|_| STATED));
-    let legend = Legend::new(names, SAMPLE_WIDTH, width - LEFT - RIGHT);
     let room = if bar_width < UPRIGHT_WIDTH { 1.16 } else { 1.08 };
     let least = if figure.is_relative { 1.0 } else { 0.0 };
     let scale = Scale::up_to(highest(figure, &groups, least) * room);
-    let mut top = 26.0 + legend.height();
+    let mut top = TOP;
 
     let mut svg = Svg::default();
     define_hatchings(&mut svg, prefix, fills.iter().copied());
-    legend.draw(&mut svg, LEFT, |svg, index, corner| match fills.get(index) {
-        Some(&fill) => fill_rect(svg, prefix, fill, corner, (SAMPLE_WIDTH, 12.0)),
-        None => draw_stated(svg, STATED, (corner.0 + SAMPLE_WIDTH / 2.0, corner.1 + 6.0)),
-    });
     for (row, groups) in groups.chunks(in_row.max(1)).enumerate() {
         let bottom = top + PLOT_HEIGHT;
         let frame = Frame { left: LEFT, right: width - RIGHT, top, bottom, scale, has_unity: figure.is_relative };
         let plot = Plot { frame, bar_width, prefix, figure, fills: &fills };
+        frame.open(&mut svg);
         frame.draw(&mut svg, &figure.axis);
         // Spare width of a small chart goes to both sides of the bars.
         let of_bars = figure.series.len() as f64 * bar_width;
         let mut left = LEFT + (width - LEFT - RIGHT - bars_width + group_width - of_bars) / 2.0;
         for (index, group) in (row * in_row..).zip(groups) {
             let is_first_mean = index == workloads.len() && index > 0;
-            plot.draw_group(&mut svg, group, left, (index >= workloads.len(), is_first_mean));
-            plot.draw_stated(&mut svg, figure.workloads.len() - workloads.len() + index, left);
+            let kind = Kind { is_mean: index >= workloads.len(), is_first_mean };
+            plot.draw_group(&mut svg, group, figure.workloads.len() - workloads.len() + index, left, kind);
             left += group_width;
         }
         frame.draw_base(&mut svg);
+        svg.close();
         top = plot.height() + ROW_GAP;
     }
-    Drawing { markup: svg.finish(&figure.title, width, top - ROW_GAP), is_wide: width > WIDTH_WIDE }
+    let chart = svg.finish(&figure.title, width, top - ROW_GAP);
+    with_legend(&legend_of(figure, prefix, &fills), &chart, width > WIDTH_WIDE)
+}
+
+/// The legend: the parts of stacked bars, the series of others, and the paper's numbers where there are any.
+fn legend_of(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
+    let series = || figure.series.iter().enumerate().map(|(index, series)| (&*series.label, Shows::Series(index)));
+    let parts = figure.parts.iter().enumerate().map(|(index, part)| (part.as_str(), Shows::Part(index)));
+    let mut names: Vec<(&str, Shows)> = if figure.parts.is_empty() { series().collect() } else { parts.collect() };
+    names.extend(names_of_marks(figure));
+    legend(&names, SAMPLE_WIDTH, |svg, shows| match shows {
+        Shows::Series(index) | Shows::Part(index) => {
+            fill_rect(svg, prefix, fills[index], (0.5, 1.0), (SAMPLE_WIDTH - 1.0, 12.0));
+        }
+        Shows::Line(_) | Shows::Stated | Shows::Implied | Shows::Marks => {
+            draw_stated(svg, STATED, shows == Shows::Implied, (SAMPLE_WIDTH / 2.0, 7.0));
+        }
+    })
 }
 
 /// The width of a bar with its margin.
@@ -97,6 +110,13 @@ fn highest(figure: &FigureData, groups: &[&Group], least: f64) -> f64 {
     values.chain(by_seed).chain(stated).fold(least, f64::max)
 }
 
+/// Whether a group of bars is that of a mean, and whether it is the first of these.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    is_mean: bool,
+    is_first_mean: bool,
+}
+
 struct Plot<'a> {
     frame: Frame,
     bar_width: f64,
@@ -121,16 +141,19 @@ impl Plot<'_> {
         if self.stacked() { longest * 0.65 + 14.0 } else { 0.0 }
     }
 
-    fn draw_group(&self, svg: &mut Svg, group: &Group, left: f64, (is_mean, is_first_mean): (bool, bool)) {
+    fn draw_group(&self, svg: &mut Svg, group: &Group, at: usize, left: f64, kind: Kind) {
         let bottom = self.frame.bottom;
         let width = self.figure.series.len() as f64 * self.bar_width;
-        if is_first_mean {
+        if kind.is_first_mean {
             let x = left - GROUP_GAP / 2.0;
             svg.line("grid", (x, self.frame.top), (x, bottom));
         }
+        let of = if kind.is_mean { "group of-mean" } else { "group" };
+        svg.open(of, &format!(r#" data-group="{at}" data-left="{left:.1}" data-bar-width="{:.2}""#, self.bar_width));
         for (index, (bar, series)) in group.bars.iter().zip(&self.figure.series).enumerate() {
             let x = left + index as f64 * self.bar_width;
             let centre = x + self.bar_width / 2.0;
+            svg.open("bar", &data_bar(at, index));
             match bar {
                 Bar::Parts(parts) => {
                     self.draw_bar(svg, parts, (x, index), (group, &format!("{}, {}", group.label, series.label)))
@@ -144,17 +167,22 @@ impl Plot<'_> {
                 let turned = Anchor { side: "end", turn_degrees: -45 };
                 svg.text("small", (centre + 4.0, bottom + 13.0), turned, &series.label);
             }
+            self.draw_stated(svg, (at, index), centre);
+            svg.close();
         }
-        let class = if is_mean { "strong" } else { "" };
+        let class = if kind.is_mean { "strong" } else { "" };
         svg.text(class, (left + width / 2.0, self.height() - 8.0), Anchor::MIDDLE, &group.label);
+        svg.close();
     }
 
-    /// Marks what the paper states for bars of the group at a position.
-    fn draw_stated(&self, svg: &mut Svg, group: usize, left: f64) {
-        for stated in stated_in(self.figure).filter(|stated| stated.group == group) {
-            let x = left + (stated.series as f64 + 0.5) * self.bar_width;
-            draw_stated(svg, &title_of(self.figure, stated), (x, self.frame.y(stated.value)));
+    /// Marks what the paper states for the bar at a position: its group and its series.
+    fn draw_stated(&self, svg: &mut Svg, (group, series): (usize, usize), x: f64) {
+        let here = |stated: &&Stated| (stated.group, stated.series) == (group, series);
+        svg.open("values", "");
+        for stated in stated_in(self.figure).filter(here) {
+            draw_stated(svg, &title_of(self.figure, stated), stated.beside.is_some(), (x, self.frame.y(stated.value)));
         }
+        svg.close();
     }
 
     fn draw_bar(&self, svg: &mut Svg, parts: &[f64], (x, index): (f64, usize), (group, name): (&Group, &str)) {
@@ -163,13 +191,16 @@ impl Plot<'_> {
         let (x, width) = (x + margin, self.bar_width - 2.0 * margin);
         let y = |value| self.frame.y(value);
         let mut below = 0.0;
+        svg.open("values", "");
         for (part, &value) in parts.iter().enumerate() {
             let (fill, title) = match self.figure.parts.get(part) {
                 Some(label) => (part, format!("{name}, {label}: {value:.4} of {total:.4}")),
                 None => (self.fills.get(index).copied().unwrap_or(index), format!("{name}: {value:.4}")),
             };
+            svg.open("part", &format!(r#" data-part="{part}""#));
             svg.open_titled(&title);
             fill_rect(svg, self.prefix, fill, (x, y(below + value)), (width, y(below) - y(below + value)));
+            svg.close();
             svg.close();
             below += value;
         }
@@ -187,5 +218,6 @@ impl Plot<'_> {
         } else {
             svg.text("value", (centre, above), Anchor::MIDDLE, &short(total));
         }
+        svg.close();
     }
 }

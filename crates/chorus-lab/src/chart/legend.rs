@@ -1,51 +1,59 @@
-//! Names with their samples, in rows above a plot.
+//! Legends: names with their samples, as a list above a plot.
+//!
+//! The list is HTML, so that it wraps on a narrow screen. A script makes buttons of those names that can be hidden.
 
-use crate::svg::{Anchor, Svg};
+use std::fmt::Write as _;
 
-const ROW_HEIGHT: f64 = 20.0;
+use crate::html::escape;
+use crate::svg::Svg;
 
 /// The mean width of a character.
 const CHAR_WIDTH: f64 = 7.2;
 
-/// The places of the names of a legend.
-pub(super) struct Legend<'a> {
-    names: Vec<&'a str>,
-    /// The horizontal offset and the row of each.
-    places: Vec<(f64, f64)>,
-    sample_width: f64,
+/// The height of a sample.
+pub(super) const SAMPLE_HEIGHT: f64 = 14.0;
+
+/// The parts of a chart that a name in its legend stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shows {
+    /// Bars or points of one series.
+    Series(usize),
+    /// One part of every stacked bar.
+    Part(usize),
+    /// A line with its points.
+    Line(usize),
+    /// The paper's own numbers.
+    Stated,
+    /// Numbers that the paper gives as multiples of other bars.
+    Implied,
+    /// Marks that are always shown.
+    Marks,
 }
 
-impl<'a> Legend<'a> {
-    /// Lays names out in rows of a width, each behind a sample.
-    pub(super) fn new(names: Vec<&'a str>, sample_width: f64, width: f64) -> Legend<'a> {
-        let (mut x, mut row) = (0.0, 0.0);
-        let place = |name: &&str| {
-            let entry = sample_width + 8.0 + name.chars().count() as f64 * CHAR_WIDTH + 14.0;
-            if x > 0.0 && x + entry > width {
-                x = 0.0;
-                row += 1.0;
-            }
-            let at = (x, row);
-            x += entry;
-            at
-        };
-        let places = names.iter().map(place).collect();
-        Legend { names, places, sample_width }
-    }
-
-    /// The height that it takes.
-    pub(super) fn height(&self) -> f64 {
-        self.places.last().map_or(0.0, |last| last.1 + 1.0) * ROW_HEIGHT
-    }
-
-    /// Draws the names; `sample` draws what stands before each, given its index and its top left corner.
-    pub(super) fn draw(&self, svg: &mut Svg, left: f64, mut sample: impl FnMut(&mut Svg, usize, (f64, f64))) {
-        for (index, (name, (x, row))) in self.names.iter().zip(&self.places).enumerate() {
-            let corner = (left + x, 8.0 + row * ROW_HEIGHT);
-            sample(svg, index, corner);
-            svg.text("", (corner.0 + self.sample_width + 6.0, corner.1 + 10.5), Anchor::START, name);
+impl Shows {
+    fn attribute(self) -> String {
+        match self {
+            Shows::Series(index) => format!(" data-shows=\"series {index}\""),
+            Shows::Part(index) => format!(" data-shows=\"part {index}\""),
+            Shows::Line(index) => format!(" data-shows=\"line {index}\""),
+            Shows::Stated => " data-shows=\"stated\"".to_owned(),
+            Shows::Implied => " data-shows=\"implied\"".to_owned(),
+            Shows::Marks => String::new(),
         }
     }
+}
+
+/// Draws the names, each behind a sample of a width; `sample` draws what stands before each.
+pub(super) fn legend(names: &[(&str, Shows)], width: f64, sample: impl Fn(&mut Svg, Shows)) -> String {
+    let mut out = String::from("<ul class=\"names\">");
+    for &(name, shows) in names {
+        let mut svg = Svg::default();
+        sample(&mut svg, shows);
+        let (attribute, sample) = (shows.attribute(), svg.finish_sample(width, SAMPLE_HEIGHT));
+        let _ = write!(out, "<li{attribute}>{sample}<span>{}</span></li>", escape(name));
+    }
+    out.push_str("</ul>\n");
+    out
 }
 
 /// The width of a text at the size of the legend, about.

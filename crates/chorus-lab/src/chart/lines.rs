@@ -4,10 +4,10 @@
 //! between two points stands where its value lies between theirs on a logarithmic scale.
 
 use super::axis::{Frame, Scale};
-use super::legend::Legend;
+use super::legend::{SAMPLE_HEIGHT, Shows, legend};
 use super::palette::{draw_mark, line_colour};
-use super::stated::{STATED, draw_stated, stated_in, title_of};
-use super::{Drawing, LEFT, RIGHT};
+use super::stated::{STATED, draw_stated, names_of_marks, stated_in, title_of};
+use super::{Drawing, LEFT, RIGHT, TOP, data_bar, with_legend};
 use crate::figure::{Bar, FigureData, Group, SeriesData};
 use crate::svg::{Anchor, Svg};
 
@@ -21,23 +21,18 @@ const ARROW_HEIGHT: f64 = 26.0;
 /// Draws a figure of lines.
 pub(super) fn draw(figure: &FigureData) -> Drawing {
     let (lines, coloured) = lines_of(figure);
-    let mut names: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
-    names.extend(figure.markers.as_ref().map(|markers| markers.label.as_str()));
-    let stated_at = names.len();
-    names.extend(stated_in(figure).next().map(|_| STATED));
-    let legend = Legend::new(names, SAMPLE_WIDTH, WIDTH - LEFT - RIGHT);
-    let top = 26.0 + legend.height();
     let frame = Frame {
         left: LEFT,
         right: WIDTH - RIGHT,
-        top,
-        bottom: top + PLOT_HEIGHT,
+        top: TOP,
+        bottom: TOP + PLOT_HEIGHT,
         scale: scale(figure, &lines),
         has_unity: figure.is_relative,
     };
     let plot = Plot { frame, figure, points: figure.points(), coloured };
 
     let mut svg = Svg::default();
+    frame.open(&mut svg);
     frame.draw(&mut svg, &figure.axis);
     for (index, series) in plot.points.iter().enumerate() {
         let x = plot.x(index as f64);
@@ -47,28 +42,37 @@ pub(super) fn draw(figure: &FigureData) -> Drawing {
     let centre = (frame.left + frame.right) / 2.0;
     svg.text("", (centre, frame.bottom + 38.0), Anchor::MIDDLE, figure.swept.as_deref().unwrap_or_default());
     for (index, line) in lines.iter().enumerate() {
+        svg.open("line-of values", &format!(r#" data-line="{index}""#));
         plot.draw_line(&mut svg, index, line);
-    }
-    for (index, line) in lines.iter().take(coloured).enumerate() {
-        plot.draw_marker(&mut svg, index, line);
+        if index < coloured {
+            plot.draw_marker(&mut svg, index, line);
+        }
+        svg.close();
     }
     plot.draw_stated(&mut svg);
-    legend.draw(&mut svg, LEFT, |svg, index, (x, y)| {
-        let centre = (x + SAMPLE_WIDTH / 2.0, y + 6.0);
-        if index == stated_at {
-            return draw_stated(svg, STATED, centre);
-        }
-        if index < lines.len() {
-            stroke(svg, index, coloured, &[(x, centre.1), (x + SAMPLE_WIDTH, centre.1)]);
-        }
-        if index < coloured {
-            draw_mark(svg, index, centre);
-        } else if index >= lines.len() {
-            draw_arrow(svg, "var(--ink)", (centre.0, y + 12.0), 14.0);
-        }
-    });
     frame.draw_base(&mut svg);
-    Drawing { markup: svg.finish(&figure.title, WIDTH, frame.bottom + 48.0), is_wide: true }
+    svg.close();
+    let chart = svg.finish(&figure.title, WIDTH, frame.bottom + 48.0);
+    with_legend(&legend_of(figure, &lines, coloured), &chart, true)
+}
+
+/// The legend: the lines, the arrows on them, and the paper's numbers where there are any.
+fn legend_of(figure: &FigureData, lines: &[Group], coloured: usize) -> String {
+    let mut names: Vec<(&str, Shows)> =
+        lines.iter().enumerate().map(|(index, line)| (line.label.as_str(), Shows::Line(index))).collect();
+    names.extend(figure.markers.as_ref().map(|markers| (markers.label.as_str(), Shows::Marks)));
+    names.extend(names_of_marks(figure));
+    let centre = (SAMPLE_WIDTH / 2.0, SAMPLE_HEIGHT / 2.0);
+    legend(&names, SAMPLE_WIDTH, |svg, shows| match shows {
+        Shows::Stated | Shows::Implied => draw_stated(svg, STATED, shows == Shows::Implied, centre),
+        Shows::Line(index) => {
+            stroke(svg, index, coloured, &[(0.0, centre.1), (SAMPLE_WIDTH, centre.1)]);
+            if index < coloured {
+                draw_mark(svg, index, centre);
+            }
+        }
+        Shows::Series(_) | Shows::Part(_) | Shows::Marks => draw_arrow(svg, "var(--ink)", (centre.0, 13.0), 13.0),
+    })
 }
 
 /// The lines, and how many of them are coloured; the others are dashed means.
@@ -117,23 +121,44 @@ impl Plot<'_> {
         for piece in points.split(Option::is_none) {
             stroke(svg, index, self.coloured, &piece.iter().flatten().copied().collect::<Vec<_>>());
         }
-        for ((place, bar), series) in points.iter().zip(&line.bars).zip(&self.points) {
+        for (at, ((place, bar), series)) in points.iter().zip(&line.bars).zip(&self.points).enumerate() {
             let (Some(place), Some(value)) = (place, bar.value()) else { continue };
+            svg.open("bar", &self.bar_of(index, at));
             svg.open_titled(&format!("{}, {}: {value:.4}", line.label, series.label));
             if index < self.coloured {
                 draw_mark(svg, index, *place);
             }
             svg.close();
+            svg.close();
         }
+    }
+
+    /// The group and the series of a point, for scripts. Lines of means are made of the first mean alone.
+    fn bar_of(&self, line: usize, point: usize) -> String {
+        let (at, lines) = (self.points[point].at, self.figure.lines_of_means());
+        let Some(line_of_means) = lines.get(line) else {
+            let (workloads, _) = self.figure.shown();
+            return data_bar(self.figure.workloads.len() - workloads.len() + line, point);
+        };
+        let is_it = |series: &SeriesData| series.line.as_ref() == Some(&line_of_means.label) && series.at == at;
+        let series = self.figure.series.iter().position(is_it).unwrap_or(point);
+        data_bar(self.figure.workloads.len(), series)
     }
 
     /// Marks what the paper states for points.
     fn draw_stated(&self, svg: &mut Svg) {
+        svg.open("values", "");
         for stated in stated_in(self.figure) {
             let place = self.figure.series[stated.series].at;
             let Some(index) = self.points.iter().position(|point| point.at == place) else { continue };
-            draw_stated(svg, &title_of(self.figure, stated), (self.x(index as f64), self.frame.y(stated.value)));
+            draw_stated(
+                svg,
+                &title_of(self.figure, stated),
+                stated.beside.is_some(),
+                (self.x(index as f64), self.frame.y(stated.value)),
+            );
         }
+        svg.close();
     }
 
     /// An arrow down to the line of a workload.

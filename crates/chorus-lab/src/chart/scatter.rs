@@ -1,9 +1,9 @@
 //! A point per workload, where its marker and its bar put it, with its name beside it.
 
 use super::axis::{Frame, Scale};
-use super::legend::{Legend, text_width};
+use super::legend::{Shows, legend, text_width};
 use super::palette::draw_mark;
-use super::{Drawing, LEFT, RIGHT};
+use super::{Drawing, LEFT, RIGHT, TOP, data_bar, with_legend};
 use crate::figure::{Bar, FigureData};
 use crate::svg::{Anchor, Svg};
 
@@ -17,32 +17,43 @@ const NAME_SIZE: f64 = 0.82;
 
 /// Draws a figure of points.
 pub(super) fn draw(figure: &FigureData) -> Drawing {
-    let names: Vec<String> = figure.series.iter().enumerate().map(|(index, _)| name(figure, index)).collect();
-    let legend = Legend::new(names.iter().map(String::as_str).collect(), SAMPLE_WIDTH, WIDTH - LEFT - RIGHT);
-    let top = 26.0 + legend.height();
     let values = figure.workloads.iter().flat_map(|group| &group.bars).filter_map(Bar::value);
     let scale = Scale::up_to(values.fold(if figure.is_relative { 1.0 } else { 0.0 }, f64::max) * 1.08);
     let places = figure.markers.iter().flat_map(|markers| &markers.at).flatten();
     let across = Scale::up_to(places.copied().fold(0.0, f64::max) * 1.02);
-    let bottom = top + PLOT_HEIGHT;
-    let frame = Frame { left: LEFT, right: WIDTH - RIGHT, top, bottom, scale, has_unity: figure.is_relative };
+    let bottom = TOP + PLOT_HEIGHT;
+    let frame = Frame { left: LEFT, right: WIDTH - RIGHT, top: TOP, bottom, scale, has_unity: figure.is_relative };
 
     let mut svg = Svg::default();
+    frame.open(&mut svg);
     frame.draw(&mut svg, &figure.axis);
     frame.draw_across(&mut svg, across, figure.swept.as_deref().unwrap_or_default());
     frame.draw_base(&mut svg);
     let mut written: Vec<Name> = Vec::new();
-    for (series, place, value, workload) in points(figure) {
+    for (group, series, place, value) in points(figure) {
+        let workload = figure.workloads[group].label.as_str();
         let centre = (frame.x(across, place), frame.y(value));
+        svg.open("bar values", &data_bar(group, series));
         svg.open_titled(&format!("{workload}, {}: {place:.4}, {value:.4}", figure.series[series].label));
         draw_mark(&mut svg, series, centre);
         svg.close();
         let name = Name::beside(centre, workload, &frame, &written);
         svg.text("small value", (name.left, name.y + 3.5), Anchor::START, workload);
+        svg.close();
         written.push(name);
     }
-    legend.draw(&mut svg, LEFT, |svg, index, (x, y)| draw_mark(svg, index, (x + SAMPLE_WIDTH / 2.0, y + 6.0)));
-    Drawing { markup: svg.finish(&figure.title, WIDTH, bottom + 48.0), is_wide: true }
+    svg.close();
+    with_legend(&legend_of(figure), &svg.finish(&figure.title, WIDTH, bottom + 48.0), true)
+}
+
+fn legend_of(figure: &FigureData) -> String {
+    let names: Vec<String> = (0..figure.series.len()).map(|index| name(figure, index)).collect();
+    let names: Vec<(&str, Shows)> = names.iter().map(String::as_str).zip((0..).map(Shows::Series)).collect();
+    legend(&names, SAMPLE_WIDTH, |svg, shows| {
+        if let Shows::Series(index) = shows {
+            draw_mark(svg, index, (SAMPLE_WIDTH / 2.0, 7.0));
+        }
+    })
 }
 
 /// A series with how its points go with their places.
@@ -54,13 +65,13 @@ fn name(figure: &FigureData, index: usize) -> String {
     }
 }
 
-/// Every point: its series, its place, its value and its workload.
-fn points(figure: &FigureData) -> Vec<(usize, f64, f64, &str)> {
+/// Every point: its workload, its series, its place and its value.
+fn points(figure: &FigureData) -> Vec<(usize, usize, f64, f64)> {
     let mut points = Vec::new();
     let places = figure.markers.iter().flat_map(|markers| &markers.at);
-    for (group, place) in figure.workloads.iter().zip(places) {
+    for (at, (group, place)) in figure.workloads.iter().zip(places).enumerate() {
         for (series, bar) in group.bars.iter().enumerate() {
-            points.extend(place.zip(bar.value()).map(|(place, value)| (series, place, value, group.label.as_str())));
+            points.extend(place.zip(bar.value()).map(|(place, value)| (at, series, place, value)));
         }
     }
     points

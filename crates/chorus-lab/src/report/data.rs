@@ -43,7 +43,8 @@ fn bar_cell(bar: &Bar, interval: Option<Interval>, stated: Option<f64>) -> Cell 
 
 /// The paper's number for a bar.
 fn stated(figure: &FigureData, group: usize, series: usize) -> Option<f64> {
-    let found = figure.stated.iter().find(|stated| (stated.group, stated.series) == (group, series));
+    let found =
+        figure.stated.iter().find(|stated| (stated.group, stated.series) == (group, series) && stated.beside.is_none());
     found.map(|stated| stated.value)
 }
 

@@ -59,9 +59,23 @@ fn page(runner: &Runner<'_>) -> String {
     std::fs::read_to_string(made.papers[0].page.as_ref().expect("a page is written")).unwrap()
 }
 
+/// A page without its script, which is text in which nothing is markup.
+fn without_script(html: &str) -> String {
+    let Some((before, rest)) = html.split_once("<![CDATA[") else { return html.to_owned() };
+    let (_, after) = rest.split_once("]]>").expect("the script ends");
+    [before, after].concat()
+}
+
+/// The data that a page carries for its scripts.
+fn data_of(html: &str) -> serde_json::Value {
+    let data = html.split("id=\"page-data\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    serde_json::from_str(data.expect("the page has data")).expect("the data is JSON")
+}
+
 /// Checks that every element is closed in order and every attribute quoted.
 pub fn check_well_formed(html: &str) {
     let mut open: Vec<&str> = Vec::new();
+    let html = without_script(html);
     let mut rest = html.strip_prefix("<!DOCTYPE html>").expect("an HTML document");
     while let Some(start) = rest.find('<') {
         assert!(!rest[..start].contains('>'), "a stray > in {:?}", &rest[..start.min(200)]);
@@ -87,8 +101,36 @@ fn a_page_is_well_formed_whatever_the_messages_say() {
 #[test]
 fn a_page_refers_to_nothing_outside_itself() {
     let html = page(&hostile);
-    for outside in ["http://", "https://", "//cdn", "<script", "<link", "@import", "<img", "src="] {
+    for outside in ["http://", "https://", "//cdn", "<link", "@import", "<img", "src="] {
         assert!(!html.contains(outside), "{outside}");
+    }
+    assert_eq!(html.matches("<script").count(), 2, "the data and the script of the page itself");
+}
+
+#[test]
+fn every_bar_of_a_workload_names_its_runs_and_every_run_its_command() {
+    let data = data_of(&page(&|spec| Ok(result(spec))));
+    let runs = data["runs"].as_array().unwrap();
+    assert!(runs.iter().all(|run| run["command"].as_str().unwrap().starts_with("chorus run --system tc --protocol ")));
+    let figure = &data["figures"][0];
+    let labels: Vec<&str> =
+        figure["groups"].as_array().unwrap().iter().map(|group| group["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["stn", "dlb", "HM"], "the paper's order");
+    let bar = &figure["groups"][0]["bars"][1];
+    let (run, base) =
+        (&runs[bar["runs"][0].as_u64().unwrap() as usize], &runs[bar["base"][0].as_u64().unwrap() as usize]);
+    assert_eq!(run["command"], "chorus run --system tc --protocol gpu-vi --workload stn");
+    assert_eq!(base["command"], "chorus run --system tc --protocol no-l1 --workload stn");
+}
+
+#[test]
+fn contents_lead_to_every_section_and_figure() {
+    let html = page(&hostile);
+    let contents = html.split("<nav").nth(1).and_then(|rest| rest.split("</nav>").next()).expect("contents");
+    let links: Vec<&str> = contents.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(links.len() > 10, "{links:?}");
+    for link in links {
+        assert!(html.contains(&format!(" id=\"{link}\"")), "{link}");
     }
 }
 
@@ -142,7 +184,7 @@ fn a_page_shows_figures_claims_failures_and_where_the_numbers_come_from() {
 #[test]
 fn lines_have_a_stroke_marks_and_an_arrow_each() {
     let html = page(&|spec| Ok(result(spec)));
-    let chart = html.split("id=\"figure-lifetimes\"").nth(1).and_then(|rest| rest.split("</svg>").next()).unwrap();
+    let chart = chart(&html, "lifetimes");
     // Two workloads, their mean, and a sample of each in the legend; two points each; two arrows and one in the legend.
     let counts =
         ["<polyline", "class=\"mark\"", "class=\"arrow\"", "line mean"].map(|part| chart.matches(part).count());
@@ -153,7 +195,7 @@ fn lines_have_a_stroke_marks_and_an_arrow_each() {
 
 fn chart<'h>(html: &'h str, id: &str) -> &'h str {
     let after = html.split(&format!("id=\"figure-{id}\"")).nth(1).expect("the figure is on the page");
-    after.split("</svg>").next().unwrap()
+    after.split("<figcaption").next().unwrap()
 }
 
 #[test]
@@ -235,6 +277,21 @@ fn the_index_links_to_the_page() {
     let html = std::fs::read_to_string(made.index.unwrap()).unwrap();
     check_well_formed(&html);
     assert!(html.contains("<a href=\"fixture.html\">A small paper</a>"), "{html}");
+    for shown in ["60 % faster", "measured</text>", "<b>headlines</b>", "scale quick", "0123abcd"] {
+        assert!(html.contains(shown), "{shown}: {html}");
+    }
+}
+
+/// An index that is written later shows a page of an earlier invocation as before.
+#[test]
+fn the_index_shows_earlier_pages_from_what_they_carry() {
+    let directory = Directory::new();
+    let (fixture, hmg) = (directory.path(), paper::load(registry(), "hmg").unwrap());
+    let runner = |spec: &RunSpec| Ok(result(spec));
+    make_paper(hmg, fixture, &runner, true, &AtomicBool::new(false));
+    let made = make(fixture, &runner, true, &AtomicBool::new(false));
+    let html = std::fs::read_to_string(made.index.unwrap()).unwrap();
+    assert!(html.contains("hmg.html#claim-"), "{html}");
 }
 
 #[test]

@@ -48,9 +48,17 @@ fn a_number_stands_at_the_mean_or_the_workload_that_it_is_about() {
 #[test]
 fn a_number_that_is_no_height_of_a_bar_stands_nowhere() {
     check(&CLAIM.replace("harmonic", "geometric"), None);
-    check(&CLAIM.replace("versus = \"no-l1\"", "versus = \"gpu-vi\""), None);
     check(&CLAIM.replace("value = 1.6", "value = 1.6\nbound = \"at-least\""), None);
     check(&CLAIM.replace("\"stn\"]", "\"bh\"]"), None);
+}
+
+/// Beside another bar, the paper's quotient gives the height that the bar would have.
+#[test]
+fn a_quotient_of_two_bars_is_a_multiple_of_the_measured_one() {
+    let (data, stated) = place(&CLAIM.replace("versus = \"no-l1\"", "versus = \"gpu-vi\""));
+    let other = data.means[0].bars[1].value().unwrap();
+    assert_eq!((stated[0].group, stated[0].series, stated[0].beside), (2, 0, Some(1)));
+    assert_eq!(stated[0].value, 1.6 * other);
 }
 
 #[test]

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OUT, whole};
 use super::mutate::{mutated, repetition};
 use super::search::SearchArguments;
+use crate::drawings::Drawings;
 use crate::failure::{Failure, Verdict};
 use crate::output::count;
 use crate::session::Session;
@@ -36,6 +37,7 @@ Examples:
   chorus check cpelide --config table-streams      the chiplet table with its L2s, kernels in two streams
   chorus check gpu-vi --fault lost-invalidation    a seeded mistake, which the check must find
   chorus check gpu-vi --fault early-ack --svg violation.svg
+  chorus check gpu-vi --fault early-ack --html violation.html    step through it in a browser
   chorus check gpu-vi --replay 'gpu-vi+early-ack/smoke:w:i0.2,d0'
   chorus check gpu-vi --states 100000000 --fingerprints    a larger search, in less memory
   chorus check hmg --machine caches=3,modules=3,gpus=2 --overnight    beyond memory; goes on after a kill
@@ -54,7 +56,7 @@ pub struct Arguments {
     protocols: Vec<String>,
     /// Run every check and write a page: configurations, litmus tests, virtual networks, random steps, seeded faults
     /// and a sample of mistakes made by machine.
-    #[arg(long, conflicts_with_all = ["fault", "smoke", "config", "networks", "replay", "svg"])]
+    #[arg(long, conflicts_with_all = ["fault", "smoke", "config", "networks", "replay", "svg", "html"])]
     #[arg(conflicts_with_all = ["states", "memory", "threads", "fingerprints", "no_symmetry"])]
     all: bool,
     /// With `--all`, run only a part of the checks that takes a minute or two.
@@ -99,9 +101,8 @@ pub struct Arguments {
     /// Take the steps to a violation again, from the line that was printed under its chart.
     #[arg(long, value_name = "STRING", conflicts_with_all = ["fault", "smoke", "config"])]
     replay: Option<String>,
-    /// Draw the first violation as an SVG file.
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    drawings: Drawings,
     #[command(flatten)]
     search: SearchArguments,
     #[command(flatten)]
@@ -120,13 +121,13 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             return Err(Failure::bad_input(message));
         }
     };
-    let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
+    let (drawings, as_json) = (&arguments.drawings, arguments.form.json);
     if arguments.networks {
         let settings = arguments.search.settings(networks::STATE_LIMIT);
-        return virtual_networks::run(protocol, &settings, svg, as_json, session);
+        return virtual_networks::run(protocol, &settings, drawings, as_json, session);
     }
     if let Some(replay) = &arguments.replay {
-        return replays::run(replay, protocol, &session.registry.litmus_tests_of(protocol), svg, as_json, session);
+        return replays::run(replay, protocol, &session.registry.litmus_tests_of(protocol), drawings, as_json, session);
     }
     let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
     // The search for a seeded fault begins with the small configurations, where it shows soonest.
@@ -159,7 +160,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     } else {
         findings.print(arguments, session)?;
     }
-    replays::write_first(svg, findings.chart().map(Chart::to_svg), as_json, session)?;
+    drawings.write_first(protocol, findings.chart(), as_json, session)?;
     Ok(Verdict::of(findings.passed()))
 }
 

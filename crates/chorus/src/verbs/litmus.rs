@@ -1,12 +1,10 @@
 //! `chorus litmus`: runs litmus tests on a protocol in every order, and compares the outcomes with its memory model.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use chorus_litmus::test::Outcome;
 use chorus_proof::words::verdict;
 use chorus_protocol::registry::Protocol;
-use chorus_verify::chart::Chart;
 use chorus_verify::code::NotRunnable;
 use chorus_verify::config::Stores;
 use chorus_verify::litmus::{Expectation, LitmusResult, STATE_LIMIT, run_litmus_with};
@@ -15,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::arguments::JsonArgument;
 use super::search::SearchArguments;
+use crate::drawings::Drawings;
 use crate::failure::{Failure, Verdict};
 use crate::litmus_input::{self, LitmusInput, are_in_detail};
 use crate::output::{align_right, count, leave_out, table};
@@ -47,9 +46,8 @@ pub struct Arguments {
     /// name the file too.
     #[arg(long, value_name = "STRING", conflicts_with_all = ["fault", "core"])]
     replay: Option<String>,
-    /// Draw the first violation as an SVG file.
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    drawings: Drawings,
     /// Kind of core: whether cores wait for their stores.
     #[arg(long, value_name = "KIND", default_value = "posted")]
     core: Core,
@@ -108,11 +106,11 @@ impl Run {
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocol = session.protocol(&arguments.protocol)?;
     let registry = session.registry;
-    let (svg, as_json) = (arguments.svg.as_deref(), arguments.form.json);
+    let (drawings, as_json) = (&arguments.drawings, arguments.form.json);
     let fault = arguments.fault.as_deref().map(|name| super::check::fault(protocol, name)).transpose()?;
     let input = litmus_input::read(registry, &arguments.tests, registry.litmus_tests_of(protocol))?;
     if let Some(replay) = &arguments.replay {
-        return replays::run(replay, protocol, &input.tests, svg, as_json, session);
+        return replays::run(replay, protocol, &input.tests, drawings, as_json, session);
     }
     if as_json {
         input.bad_files.iter().try_for_each(|bad| record("bad file", bad.to_json(), session))?;
@@ -127,8 +125,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         print(&run, are_in_detail(&arguments.tests, run.results.len()), session)?;
         print_unsupported(&input, &run, session)?;
     }
-    let drawn = run.results.iter().find_map(|result| result.failure.as_ref()).map(Chart::to_svg);
-    replays::write_first(svg, drawn, as_json, session)?;
+    let chart = run.results.iter().find_map(|result| result.failure.as_ref());
+    drawings.write_first(protocol, chart, as_json, session)?;
     Ok(input.verdict(run.passed()))
 }
 

@@ -5,6 +5,7 @@
 
 mod annotations;
 mod bad_input;
+mod browser;
 mod checks;
 mod chorus;
 mod docs;
