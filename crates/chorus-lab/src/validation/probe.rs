@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::description::{Description, beside};
-use super::measured::{Measured, ProbeRow};
+use super::measured::{Measured, ProbeRow, probe_title};
 use super::spec_of;
 use crate::run::{Record, RunResult, RunSpec};
 
@@ -42,6 +42,11 @@ pub struct ProbeResult {
 }
 
 impl ProbeResult {
+    /// The title of the row in tables.
+    pub fn title(&self) -> String {
+        probe_title(&self.group, &self.name, self.param)
+    }
+
     /// The relative error, with its sign.
     pub fn error(&self) -> Option<f64> {
         let simulated = self.simulated?;
