@@ -264,6 +264,16 @@ pub struct L1 {
     pub sectors_in_flight: Option<u32>,
 }
 
+/// The order in which the banks of a module take blocks of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BankOrder {
+    /// One after the other.
+    InTurn,
+    /// One after the other, from another bank on in each row of blocks.
+    Hashed,
+}
+
 /// The shared cache: interleaved banks.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -290,6 +300,8 @@ pub struct L2 {
     /// Hundredths of an L2 cycle that the home of a line takes for each sector that is stored. One cycle for the whole
     /// store unless given.
     pub store_percent: Option<u32>,
+    /// The order in which banks take blocks of lines. In turn unless given.
+    pub bank_order: Option<BankOrder>,
 }
 
 /// The directory that knows which other modules may hold copies of a module's lines. It is divided among the module's

@@ -183,7 +183,12 @@ pub(super) struct LargeError {
 /// All errors, the largest ratio of the two numbers first.
 fn largest_errors(validated: &Validated) -> Vec<LargeError> {
     let of_probe = |probe: &ProbeResult| {
-        Some(LargeError { what: probe.title(), measured: probe.measured, simulated: probe.simulated?, error: probe.error()? })
+        Some(LargeError {
+            what: probe.title(),
+            measured: probe.measured,
+            simulated: probe.simulated?,
+            error: probe.error()?,
+        })
     };
     let of_pair = |case: &CaseResult, quantity: &str, pair: &Pair| {
         let what = case.title(quantity);

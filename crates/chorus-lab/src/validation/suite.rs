@@ -14,8 +14,8 @@ use crate::stats::correlation;
 /// Begins the names of kernels with which the host writes to memory. They are no part of a measurement.
 const HOST_WRITE: &str = "set ";
 
-/// The passes over a program whose last one is warm.
-const WARM_PASSES: usize = 2;
+/// The passes over a program. The first one is cold, the last one warm.
+const PASSES: usize = 2;
 
 /// A case of the suite with the run that answers it.
 pub(super) struct Case {
@@ -132,10 +132,9 @@ pub(super) fn cases(description: &Description, rows: Vec<SuiteRow>, quick: bool)
     let folder = Path::new(&list).parent().unwrap_or(Path::new(""));
     let mut cases = Vec::new();
     for row in rows.into_iter().filter(|row| !quick || row.size == 0) {
+        let spec = spec_of(description, &beside(folder, &row.program), &row.sizes, &[format!("passes={PASSES}")]);
         for caches in [Caches::Warm, Caches::Cold] {
-            let passes = format!("passes={}", if caches == Caches::Warm { WARM_PASSES } else { 1 });
-            let spec = spec_of(description, &beside(folder, &row.program), &row.sizes, &[passes]);
-            cases.push(Case { kernel: row.kernel.clone(), size: row.size, caches, spec });
+            cases.push(Case { kernel: row.kernel.clone(), size: row.size, caches, spec: spec.clone() });
         }
     }
     cases
@@ -145,22 +144,21 @@ impl Case {
     /// Compares the run of the case with what was measured.
     pub(super) fn judge(&self, description: &Description, measured: &Measured, record: Option<&Record>) -> CaseResult {
         let key = (self.kernel.clone(), self.size, self.caches);
-        let passes = if self.caches == Caches::Warm { WARM_PASSES } else { 1 };
         let result = record.filter(|record| record.trouble().is_none()).and_then(Record::result);
         let trouble = match record {
             None => Some("it was not run".to_owned()),
             Some(record) => record.trouble().map(str::to_owned),
         };
-        let last = result.map(|result| last_pass(result, passes));
-        let simulated = result.zip(last.as_ref()).map(|(result, last)| {
-            let cycles: u64 = last.iter().map(|kernel| kernel.cycles).sum();
+        let pass = result.map(|result| pass_of(result, self.caches));
+        let simulated = result.zip(pass.as_ref()).map(|(result, pass)| {
+            let cycles: u64 = pass.iter().map(|kernel| kernel.cycles).sum();
             let ns_per_cycle = result.simulated_ns / result.cycles as f64;
             cycles as f64 * ns_per_cycle / 1000.0 + description.between_events(self.caches)
         });
         let columns = measured.counters.get(&key);
         let counters = description.counters.iter().map(|pair| {
             let on_gpu = columns.and_then(|columns| sum(&pair.measured, columns));
-            let each = last.iter().flatten().map(|kernel| sum(&pair.simulated, &kernel.metrics));
+            let each = pass.iter().flatten().map(|kernel| sum(&pair.simulated, &kernel.metrics));
             let on_machine = each.reduce(|all, one| Some(all? + one?)).flatten();
             (pair.name.clone(), Pair { measured: on_gpu, simulated: on_machine, noise: pair.noise })
         });
@@ -180,12 +178,15 @@ fn sum(names: &[String], numbers: &BTreeMap<String, f64>) -> Option<f64> {
     names.iter().filter_map(|name| numbers.get(name)).copied().reduce(|all, one| all + one)
 }
 
-/// The launches of the last of several passes over a program.
-fn last_pass(result: &RunResult, passes: usize) -> Vec<&KernelResult> {
+/// The launches of the pass over a program that finds its caches so.
+fn pass_of(result: &RunResult, caches: Caches) -> Vec<&KernelResult> {
     let launches: Vec<&KernelResult> =
         result.kernels.iter().filter(|kernel| !kernel.name.starts_with(HOST_WRITE)).collect();
-    let first = launches.len() - launches.len() / passes;
-    launches[first..].to_vec()
+    let each = launches.len() / PASSES;
+    match caches {
+        Caches::Cold => launches[..each].to_vec(),
+        Caches::Warm => launches[launches.len() - each..].to_vec(),
+    }
 }
 
 /// How well the times agree, for each state of the caches.

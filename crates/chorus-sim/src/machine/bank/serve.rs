@@ -269,8 +269,7 @@ impl<const W: usize> Bank<W> {
         let (l2, config) = (env.plan.clocks.l2, &env.plan.config.l2);
         let home = env.plan.topology.home_module(ctx.packets.message(id).line);
         let Cause { parts, stored, .. } = ctx.packets.get(id).cause;
-        let (parts, percent) =
-            if parts > 0 { (parts, config.atomic_percent) } else { (stored, config.store_percent) };
+        let (parts, percent) = if parts > 0 { (parts, config.atomic_percent) } else { (stored, config.store_percent) };
         let percent = percent.filter(|_| home == self.module);
         percent.map_or(l2.cycles(1), |percent| time_of_parts(parts, percent, l2, &mut self.rest_of_parts))
     }
