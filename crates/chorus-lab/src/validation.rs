@@ -8,6 +8,7 @@ pub mod description;
 pub mod measured;
 mod page;
 pub mod probe;
+pub mod reasons;
 mod scatter;
 pub mod suite;
 
@@ -19,7 +20,8 @@ use serde_json::{Value, json};
 use self::description::Description;
 use self::measured::{Measured, ProbeRow, SuiteRow, rows};
 use self::probe::ProbeResult;
-use self::suite::{Agreement, CaseResult};
+use self::reasons::Reasons;
+use self::suite::{Agreement, CaseResult, CounterAgreement};
 use crate::document::DocumentError;
 use crate::matrix::{Lab, MatrixError};
 use crate::run::{Record, RunSpec};
@@ -85,6 +87,10 @@ pub struct Validated {
     pub cases: Vec<CaseResult>,
     /// How well the times of the suite agree.
     pub agreements: Vec<Agreement>,
+    /// How many cases have counters that agree.
+    pub counters: Vec<CounterAgreement>,
+    /// Reasons why numbers are off.
+    pub reasons: Reasons,
     /// A verdict on each litmus test that ran on the GPU.
     pub litmus: Vec<LitmusVerdict>,
     /// The number of runs that were made now.
@@ -121,6 +127,7 @@ pub fn validate(
 ) -> Result<Validated, ValidateError> {
     let probe_rows: Vec<ProbeRow> = rows(&description.path(&description.probes))?;
     let suite_rows: Vec<SuiteRow> = rows(&description.path(&description.suite))?;
+    let reasons = reasons(&description, &probe_rows, &suite_rows, measured)?;
     let probes = probe::probes(&description, probe_rows, measured, quick);
     let cases = suite::cases(&description, suite_rows, quick);
     let specs = probes.iter().map(|probe| &probe.spec).chain(cases.iter().map(|case| &case.spec));
@@ -131,8 +138,23 @@ pub fn validate(
     let cases: Vec<CaseResult> =
         cases.iter().map(|case| case.judge(&description, measured, records.get(&case.spec).copied())).collect();
     let agreements = suite::agreements(&cases);
+    let counters = suite::counter_agreements(&cases, &description);
     let (ran, reused, cancelled) = (made.ran, made.reused, made.cancelled);
-    Ok(Validated { description, probes, cases, agreements, litmus, ran, reused, cancelled })
+    Ok(Validated { description, probes, cases, agreements, counters, reasons, litmus, ran, reused, cancelled })
+}
+
+/// The reasons of a description. They may name every row of its lists, also those that `--quick` leaves out.
+fn reasons(
+    description: &Description,
+    probes: &[ProbeRow],
+    suite: &[SuiteRow],
+    measured: &Measured,
+) -> Result<Reasons, DocumentError> {
+    let Some(file) = &description.reasons else { return Ok(Reasons::default()) };
+    let is_measured = |row: &&ProbeRow| measured.row(&row.group, &row.name, row.param).is_some();
+    let mut titles: Vec<String> = probes.iter().filter(is_measured).map(ProbeRow::title).collect();
+    titles.extend(suite.iter().flat_map(|row| suite::titles(description, row)));
+    Reasons::read(&description.path(file), &titles)
 }
 
 impl Validated {
@@ -172,6 +194,7 @@ impl Validated {
             "probes": self.probes,
             "suite": self.cases,
             "agreement": self.agreements,
+            "counters": self.counters,
             "litmus": self.litmus,
             "ran": self.ran,
             "reused": self.reused,

@@ -71,6 +71,8 @@ pub struct Topology {
     pub tus: u16,
     /// Number of consecutive lines that one bank of a module serves.
     pub interleave: u32,
+    /// Whether the banks of a module take their lines in an order that changes from row to row of them.
+    pub is_hashed: bool,
     /// Number of bits of a line number below the bits that name its home module.
     pub home_shift: u8,
 }
@@ -88,6 +90,7 @@ impl Topology {
             first_translated: AgentId(0),
             tus: 0,
             interleave: 1,
+            is_hashed: false,
             home_shift: 32,
         }
     }
@@ -229,7 +232,19 @@ impl Topology {
     /// The number, within a module, of the bank that serves `line` in every module.
     pub fn bank_in_module(self, line: LineAddr) -> u16 {
         let banks = u64::from(self.banks_per_module());
-        remainder(quotient(line.0, u64::from(self.interleave)), banks) as u16
+        remainder(quotient(line.0, u64::from(self.interleave)) + self.turn(line), banks) as u16
+    }
+
+    /// The banks by which the row of a line is turned: that of one block of lines in each bank. Strides that are
+    /// multiples of a power of two then meet all banks.
+    #[inline]
+    pub fn turn(self, line: LineAddr) -> u64 {
+        if !self.is_hashed {
+            return 0;
+        }
+        let local = line.0 & ((1 << self.home_shift) - 1);
+        let row = local / (u64::from(self.interleave) * u64::from(self.banks_per_module()));
+        row.wrapping_mul(GOLDEN_RATIO) >> 32
     }
 
     /// The bank of module `module` that serves `line` there.
@@ -292,6 +307,9 @@ impl Topology {
     }
 }
 
+/// 2^64 over the golden ratio: products with it spread over all bits.
+const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The agents to which one cache sends its requests, prepared for many lines ([`Topology::upstream`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Upstream {
@@ -328,7 +346,8 @@ impl Upstream {
             return self.topology.upstream(self.cache, line);
         }
         let module = self.modules.remainder(line.0 >> self.topology.home_shift) as u16;
-        let bank = self.banks.remainder(self.interleave.quotient(line.0)) as u16;
+        let block = self.interleave.quotient(line.0) + self.topology.turn(line);
+        let bank = self.banks.remainder(block) as u16;
         AgentId(self.topology.l1s + module * self.banks_per_module + bank)
     }
 }
@@ -398,11 +417,24 @@ mod tests {
 
     const FOUR_BY_FOUR: Topology = Topology { gpus: 4, gpms: 4, interleave: 4, ..Topology::one_gpu(32, 32) };
 
+    const HASHED: Topology = Topology { gpms: 2, interleave: 4, is_hashed: true, ..Topology::one_gpu(4, 6) };
+
+    #[test]
+    fn hashed_banks_share_lines_evenly_and_give_each_a_number_of_its_own() {
+        let lines = (0..2u64).flat_map(|module| (0..1200).map(move |line| LineAddr(module << 32 | line)));
+        let places: std::collections::BTreeSet<(u16, u64)> =
+            lines.map(|line| (HASHED.bank_of(line), HASHED.line_in_bank(line))).collect();
+        assert_eq!(places.len(), 2400);
+        assert_eq!(places.iter().map(|&(_, number)| number).max(), Some(399));
+        let column: std::collections::BTreeSet<u16> = (0..32).map(|row| HASHED.bank_of(LineAddr(row * 12))).collect();
+        assert_eq!(column.len(), 3, "lines of one column lie in all banks");
+    }
+
     #[test]
     fn prepared_agents_are_those_of_the_topology() {
         let one = Topology { cpus: 1, ..Topology::one_gpu(4, 3) };
         let translated = Topology { l3s: 2, first_translated: AgentId(1), tus: 1, ..one };
-        for topology in [one, translated, FOUR_BY_FOUR] {
+        for topology in [one, translated, FOUR_BY_FOUR, HASHED] {
             for cache in (0..4).map(|index| topology.l1(index)) {
                 let upstream = Upstream::new(topology, cache);
                 for line in (0..64).map(|line| LineAddr((line << 32) | (line * 7))) {

@@ -59,7 +59,8 @@ pub struct LineAccess {
     pub outstanding: bool,
     /// The number of completions that end it.
     pub answers: u8,
-    /// The parts of an atomic that caches perform one after the other, where they are counted.
+    /// The parts of an atomic that caches perform one after the other, or the sectors that a load has fetched, where
+    /// they are counted.
     pub parts: u8,
     /// The number of its kernel's name.
     pub kernel: u16,

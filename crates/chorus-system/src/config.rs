@@ -264,6 +264,18 @@ pub struct L1 {
     pub atomic_percent: Option<u32>,
     /// Bytes of a sector: the part of a line that all caches fetch when it is needed. The whole line unless given.
     pub sector_bytes: Option<u32>,
+    /// Sectors that one private cache may have requests outstanding for. Any number unless given.
+    pub sectors_in_flight: Option<u32>,
+}
+
+/// The order in which the banks of a module take blocks of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BankOrder {
+    /// One after the other.
+    InTurn,
+    /// One after the other, from another bank on in each row of blocks.
+    Hashed,
 }
 
 /// The shared cache: interleaved banks.
@@ -289,6 +301,11 @@ pub struct L2 {
     /// Hundredths of an L2 cycle that the home of a line takes for each part of an atomic: a sector of 32 bytes, as
     /// often as lanes repeat a word of it. One cycle for the whole atomic unless given.
     pub atomic_percent: Option<u32>,
+    /// Hundredths of an L2 cycle that the home of a line takes for each sector that is stored. One cycle for the whole
+    /// store unless given.
+    pub store_percent: Option<u32>,
+    /// The order in which banks take blocks of lines. In turn unless given.
+    pub bank_order: Option<BankOrder>,
 }
 
 /// The directory that knows which other modules may hold copies of a module's lines. It is divided among the module's

@@ -10,8 +10,10 @@ pub enum InstructionClass {
     Move,
     /// Arithmetic and logic on integers of up to 32 bits.
     Integer,
-    /// Arithmetic and logic on integers of 64 bits, and products of that width.
+    /// Arithmetic and logic on integers of 64 bits, and products of 32 bits that have that width.
     Wide,
+    /// Products of integers of 64 bits.
+    WideProduct,
     /// Comparisons of two values, and selections of one of them.
     Compare,
     /// Arithmetic on floating-point numbers of up to 32 bits.
@@ -49,6 +51,10 @@ pub struct Instructions {
     pub wide_cycles: u32,
     /// Machine instructions for a hundred instructions on 64-bit integers.
     pub wide_percent: u32,
+    /// Cycles until the product of 64-bit integers is there.
+    pub wide_product_cycles: u32,
+    /// Machine instructions for a hundred products of 64-bit integers.
+    pub wide_product_percent: u32,
     /// Cycles until the result of a comparison or selection is there.
     pub compare_cycles: u32,
     /// Machine instructions for a hundred comparisons or selections.
@@ -106,6 +112,7 @@ impl Instructions {
             InstructionClass::Move => (0, self.move_percent),
             InstructionClass::Integer => (self.integer_cycles, self.integer_percent),
             InstructionClass::Wide => (self.wide_cycles, self.wide_percent),
+            InstructionClass::WideProduct => (self.wide_product_cycles, self.wide_product_percent),
             InstructionClass::Compare => (self.compare_cycles, self.compare_percent),
             InstructionClass::Float => (self.float_cycles, self.float_percent),
             InstructionClass::Double => (self.double_cycles, self.double_percent),
@@ -121,13 +128,15 @@ impl Instructions {
     }
 
     /// The keys of the table, with their values.
-    pub(crate) fn keys(&self) -> [(&'static str, u32); 24] {
+    pub(crate) fn keys(&self) -> [(&'static str, u32); 26] {
         [
             ("move_percent", self.move_percent),
             ("integer_cycles", self.integer_cycles),
             ("integer_percent", self.integer_percent),
             ("wide_cycles", self.wide_cycles),
             ("wide_percent", self.wide_percent),
+            ("wide_product_cycles", self.wide_product_cycles),
+            ("wide_product_percent", self.wide_product_percent),
             ("compare_cycles", self.compare_cycles),
             ("compare_percent", self.compare_percent),
             ("float_cycles", self.float_cycles),

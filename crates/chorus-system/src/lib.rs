@@ -52,9 +52,10 @@ mod text_file;
 mod timing;
 
 pub use config::{
-    AccessEnergy, AtomicLanes, AtomicOrder, Clocks, CommandProcessor, Core, CpuCores, Directory, DirectoryRange,
-    DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Gddr5, Hierarchy, Holds, L1, L2, L3, L3Kind, Memory,
-    MemorySide, Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog, WorkGroupOrder, WritePolicy,
+    AccessEnergy, AtomicLanes, AtomicOrder, BankOrder, Clocks, CommandProcessor, Core, CpuCores, Directory,
+    DirectoryRange, DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Gddr5, Hierarchy, Holds, L1, L2, L3,
+    L3Kind, Memory, MemorySide, Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog, WorkGroupOrder,
+    WritePolicy,
 };
 pub use derived::{Derived, derived};
 pub use entries::{Entry, Origin, entries};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use chorus_system::Scale;
 use serde::Deserialize;
 
+use super::measured::Caches;
 use crate::document::{Document, DocumentError, read_file};
 
 /// The file of a description in its folder.
@@ -40,8 +41,12 @@ pub struct Description {
     pub suite_ncu: String,
     /// Outcomes of litmus tests.
     pub litmus: Option<String>,
+    /// Why rows are off, row by row.
+    pub reasons: Option<String>,
     /// The time between two events around a launch that no clock of the GPU sees, in microseconds.
     pub between_events_us: f64,
+    /// The same where the kernel finds cold caches, if it is another one.
+    pub between_events_cold_us: Option<f64>,
     /// A load that takes fewer cycles hits in the L1, in probes that tell hits from misses.
     pub hit_below: f64,
     /// A load of `l2_probe` that takes more cycles went to the far half of the L2.
@@ -77,13 +82,9 @@ pub struct CounterPair {
     pub measured: Vec<String>,
     /// The metrics of a run that are added up.
     pub simulated: Vec<String>,
-    /// The sum of the metrics is multiplied by this number, such as the sectors of a line.
-    #[serde(default = "one")]
-    pub times: f64,
-}
-
-fn one() -> f64 {
-    1.0
+    /// A difference that says nothing: what the profiler counts while a kernel does nothing.
+    #[serde(default)]
+    pub noise: f64,
 }
 
 impl Description {
@@ -110,6 +111,12 @@ impl Description {
     /// The path of a file that the description names.
     pub fn path(&self, named: &str) -> String {
         beside(&self.folder, named)
+    }
+
+    /// The time between two events around a launch that no clock of the GPU sees, in microseconds.
+    pub(super) fn between_events(&self, caches: Caches) -> f64 {
+        let cold = self.between_events_cold_us.filter(|_| caches == Caches::Cold);
+        cold.unwrap_or(self.between_events_us)
     }
 
     /// The largest relative error that a group of probes may have.

@@ -42,6 +42,18 @@ pub struct ProbeRow {
     pub quick: bool,
 }
 
+impl ProbeRow {
+    /// The title of the row in tables.
+    pub fn title(&self) -> String {
+        probe_title(&self.group, &self.name, self.param)
+    }
+}
+
+/// The title of a probe in tables.
+pub(super) fn probe_title(group: &str, name: &str, param: f64) -> String {
+    format!("{group}: {name}, {param}")
+}
+
 /// A case of the suite's list.
 #[derive(Clone, Debug, Deserialize)]
 pub struct SuiteRow {

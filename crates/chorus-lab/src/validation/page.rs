@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use super::probe::ProbeResult;
-use super::suite::{CaseResult, Pair};
+use super::suite::{CaseResult, MICROSECONDS, Pair};
 use super::{Validated, scatter};
 use crate::html::{Cell, Narrow, details, escape, page as html_page, table};
 
 /// The rows of the table of largest errors.
-const LARGEST: usize = 20;
+const LARGEST: usize = 40;
 
 /// The page as HTML.
 pub(super) fn page(validated: &Validated, date: &str) -> String {
@@ -41,6 +41,10 @@ fn facts(validated: &Validated) -> String {
         let what = format!("correlation of log times, {}, {} cases", agreement.caches, agreement.cases);
         facts.push((correlation, what));
         facts.push((share, format!("mean absolute error of times, {}", agreement.caches)));
+    }
+    for counter in &validated.counters {
+        let what = format!("cases with {} within 10 %, {}", counter.name, counter.caches);
+        facts.push((format!("{} of {}", counter.near, counter.cases), what));
     }
     let item = |(number, what): (String, String)| format!("<li><b>{}</b>{}</li>\n", escape(&number), escape(&what));
     format!("<ul class=\"facts\">\n{}</ul>\n", facts.into_iter().map(item).collect::<String>())
@@ -153,10 +157,16 @@ fn litmus(validated: &Validated) -> String {
 }
 
 fn largest(validated: &Validated) -> String {
-    let headers = [Cell::text("what"), Cell::number("measured"), Cell::number("simulated"), Cell::number("error")];
+    let mut headers = vec![Cell::text("what")];
+    headers.extend(["measured", "simulated", "error"].map(Cell::number));
+    headers.push(Cell::text("reason"));
     let row = |error: &LargeError| {
         let numbers = [number(Some(error.measured)), number(Some(error.simulated)), percent(error.error)];
-        std::iter::once(Cell::text(&error.what)).chain(numbers.map(Cell::number)).collect()
+        let reason = validated.reasons.of(&error.what).unwrap_or("not known");
+        let mut row = vec![Cell::text(&error.what)];
+        row.extend(numbers.map(Cell::number));
+        row.push(Cell::text(reason));
+        row
     };
     let rows: Vec<Vec<Cell>> = largest_errors(validated).iter().take(LARGEST).map(row).collect();
     format!("<h2>Largest errors</h2>\n{}", table(Narrow::Scroll, &headers, &rows))
@@ -173,16 +183,22 @@ pub(super) struct LargeError {
 /// All errors, the largest ratio of the two numbers first.
 fn largest_errors(validated: &Validated) -> Vec<LargeError> {
     let of_probe = |probe: &ProbeResult| {
-        let what = format!("{}: {}, {}", probe.group, probe.name, probe.param);
-        Some(LargeError { what, measured: probe.measured, simulated: probe.simulated?, error: probe.error()? })
+        Some(LargeError {
+            what: probe.title(),
+            measured: probe.measured,
+            simulated: probe.simulated?,
+            error: probe.error()?,
+        })
     };
-    let of_case = |case: &CaseResult| {
-        let Pair { measured, simulated } = case.microseconds;
-        let what = format!("{} {}, {}, microseconds", case.kernel, case.size, case.caches);
-        Some(LargeError { what, measured: measured?, simulated: simulated?, error: case.microseconds.error()? })
+    let of_pair = |case: &CaseResult, quantity: &str, pair: &Pair| {
+        let what = case.title(quantity);
+        Some(LargeError { what, measured: pair.measured?, simulated: pair.simulated?, error: pair.error()? })
     };
-    let errors = validated.probes.iter().filter_map(of_probe).chain(validated.cases.iter().filter_map(of_case));
-    let mut errors: Vec<LargeError> = errors.collect();
+    let mut errors: Vec<LargeError> = validated.probes.iter().filter_map(of_probe).collect();
+    for case in &validated.cases {
+        errors.extend(of_pair(case, MICROSECONDS, &case.microseconds));
+        errors.extend(case.counters.iter().filter_map(|(name, pair)| of_pair(case, name, pair)));
+    }
     let size = |error: &LargeError| (1.0 + error.error).max(f64::MIN_POSITIVE).ln().abs();
     errors.sort_by(|a, b| size(b).total_cmp(&size(a)));
     errors

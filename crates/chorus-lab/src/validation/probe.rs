@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::description::{Description, beside};
-use super::measured::{Measured, ProbeRow};
+use super::measured::{Measured, ProbeRow, probe_title};
 use super::spec_of;
 use crate::run::{Record, RunResult, RunSpec};
 
@@ -42,6 +42,11 @@ pub struct ProbeResult {
 }
 
 impl ProbeResult {
+    /// The title of the row in tables.
+    pub fn title(&self) -> String {
+        probe_title(&self.group, &self.name, self.param)
+    }
+
     /// The relative error, with its sign.
     pub fn error(&self) -> Option<f64> {
         let simulated = self.simulated?;
@@ -117,13 +122,15 @@ impl Probe {
 
 /// The number that a rule makes of a run: the mean of a reading, `hits READING` or `far READING` for the number of its
 /// elements that are hits in the L1 or far, `kernel_cycles` of the last launch, or an amount `per_cycle`, `per_ns` or
-/// `per_cycle_and_block` of it.
+/// `per_cycle_and_block` of it. With `event_` before `cycle` or `ns`, the time is that between two events around it.
 fn number(rule: &str, result: &RunResult, description: &Description) -> Option<f64> {
     let words: Vec<&str> = rule.split_whitespace().collect();
-    let cycles = result.kernels.last()?.cycles as f64;
     let ns_per_cycle = result.simulated_ns / result.cycles as f64;
+    let launch = result.kernels.last()?.cycles as f64;
+    let between_events = launch + description.between_events_us * 1000.0 / ns_per_cycle;
+    let cycles = if rule.starts_with("per_event_") { between_events } else { launch };
     let amount = || words.get(1)?.parse::<f64>().ok();
-    match *words.first()? {
+    match words.first()?.replace("per_event_", "per_").as_str() {
         "kernel_cycles" => Some(cycles),
         "per_cycle" => Some(amount()? / cycles),
         "per_ns" => Some(amount()? / (cycles * ns_per_cycle)),

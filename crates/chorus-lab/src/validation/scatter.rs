@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_time_that_is_right_lies_on_the_diagonal() {
-        let microseconds = Pair { measured: Some(20.0), simulated: Some(20.0) };
+        let microseconds = Pair { measured: Some(20.0), simulated: Some(20.0), noise: 0.0 };
         let case = CaseResult {
             kernel: "saxpy".to_owned(),
             size: 0,

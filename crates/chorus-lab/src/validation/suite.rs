@@ -14,8 +14,8 @@ use crate::stats::correlation;
 /// Begins the names of kernels with which the host writes to memory. They are no part of a measurement.
 const HOST_WRITE: &str = "set ";
 
-/// The passes over a program whose last one is warm.
-const WARM_PASSES: usize = 2;
+/// The passes over a program. The first one is cold, the last one warm.
+const PASSES: usize = 2;
 
 /// A case of the suite with the run that answers it.
 pub(super) struct Case {
@@ -32,14 +32,23 @@ pub struct Pair {
     pub measured: Option<f64>,
     /// The number on the simulated machine.
     pub simulated: Option<f64>,
+    /// A difference that says nothing.
+    #[serde(skip)]
+    pub noise: f64,
 }
 
 impl Pair {
-    /// The relative error, with its sign. Nothing beside nothing is no error.
+    /// Whether there is a number on both sides.
+    pub fn has_both(&self) -> bool {
+        self.measured.is_some() && self.simulated.is_some()
+    }
+
+    /// The relative error, with its sign. A difference that is noise is no error.
     pub fn error(&self) -> Option<f64> {
         let (measured, simulated) = (self.measured?, self.simulated?);
         match measured {
-            0.0 => (simulated == 0.0).then_some(0.0),
+            _ if (simulated - measured).abs() <= self.noise => Some(0.0),
+            0.0 => None,
             measured => Some(simulated / measured - 1.0),
         }
     }
@@ -63,6 +72,11 @@ pub struct CaseResult {
 }
 
 impl CaseResult {
+    /// The title of one of its numbers in tables.
+    pub fn title(&self, quantity: &str) -> String {
+        title(&self.kernel, self.size, self.caches, quantity)
+    }
+
     /// Whether nothing was measured, so that the numbers of the machine are predictions.
     pub fn is_prediction(&self) -> bool {
         self.microseconds.measured.is_none()
@@ -82,16 +96,45 @@ pub struct Agreement {
     pub mean_absolute_error: Option<f64>,
 }
 
+/// How many cases have a counter that agrees.
+#[derive(Clone, Debug, Serialize)]
+pub struct CounterAgreement {
+    /// The name of the counter.
+    pub name: String,
+    /// The state of the caches before: `warm` or `cold`.
+    pub caches: &'static str,
+    /// The cases with the counter on both sides.
+    pub cases: usize,
+    /// Those of them that are within [`COUNTERS_WITHIN`], or whose difference is noise.
+    pub near: usize,
+}
+
+/// The relative error up to which a counter agrees.
+pub const COUNTERS_WITHIN: f64 = 0.1;
+
+/// The name of the time of a case in titles.
+pub const MICROSECONDS: &str = "microseconds";
+
+fn title(kernel: &str, size: u32, caches: &str, quantity: &str) -> String {
+    format!("{kernel} {size}, {caches}, {quantity}")
+}
+
+/// The titles of all numbers of a row of the list.
+pub(super) fn titles(description: &Description, row: &SuiteRow) -> Vec<String> {
+    let quantities = || std::iter::once(MICROSECONDS).chain(description.counters.iter().map(|pair| pair.name.as_str()));
+    let of = |caches: Caches| quantities().map(move |quantity| title(&row.kernel, row.size, caches.name(), quantity));
+    [Caches::Warm, Caches::Cold].into_iter().flat_map(of).collect()
+}
+
 /// The cases of a description's list, cold and warm.
 pub(super) fn cases(description: &Description, rows: Vec<SuiteRow>, quick: bool) -> Vec<Case> {
     let list = description.path(&description.suite);
     let folder = Path::new(&list).parent().unwrap_or(Path::new(""));
     let mut cases = Vec::new();
     for row in rows.into_iter().filter(|row| !quick || row.size == 0) {
+        let spec = spec_of(description, &beside(folder, &row.program), &row.sizes, &[format!("passes={PASSES}")]);
         for caches in [Caches::Warm, Caches::Cold] {
-            let passes = format!("passes={}", if caches == Caches::Warm { WARM_PASSES } else { 1 });
-            let spec = spec_of(description, &beside(folder, &row.program), &row.sizes, &[passes]);
-            cases.push(Case { kernel: row.kernel.clone(), size: row.size, caches, spec });
+            cases.push(Case { kernel: row.kernel.clone(), size: row.size, caches, spec: spec.clone() });
         }
     }
     cases
@@ -101,30 +144,29 @@ impl Case {
     /// Compares the run of the case with what was measured.
     pub(super) fn judge(&self, description: &Description, measured: &Measured, record: Option<&Record>) -> CaseResult {
         let key = (self.kernel.clone(), self.size, self.caches);
-        let passes = if self.caches == Caches::Warm { WARM_PASSES } else { 1 };
         let result = record.filter(|record| record.trouble().is_none()).and_then(Record::result);
         let trouble = match record {
             None => Some("it was not run".to_owned()),
             Some(record) => record.trouble().map(str::to_owned),
         };
-        let last = result.map(|result| last_pass(result, passes));
-        let simulated = result.zip(last.as_ref()).map(|(result, last)| {
-            let cycles: u64 = last.iter().map(|kernel| kernel.cycles).sum();
+        let pass = result.map(|result| pass_of(result, self.caches));
+        let simulated = result.zip(pass.as_ref()).map(|(result, pass)| {
+            let cycles: u64 = pass.iter().map(|kernel| kernel.cycles).sum();
             let ns_per_cycle = result.simulated_ns / result.cycles as f64;
-            cycles as f64 * ns_per_cycle / 1000.0 + description.between_events_us
+            cycles as f64 * ns_per_cycle / 1000.0 + description.between_events(self.caches)
         });
         let columns = measured.counters.get(&key);
         let counters = description.counters.iter().map(|pair| {
             let on_gpu = columns.and_then(|columns| sum(&pair.measured, columns));
-            let each = last.iter().flatten().map(|kernel| sum(&pair.simulated, &kernel.metrics));
-            let on_machine = each.reduce(|all, one| Some(all? + one?)).flatten().map(|all| all * pair.times);
-            (pair.name.clone(), Pair { measured: on_gpu, simulated: on_machine })
+            let each = pass.iter().flatten().map(|kernel| sum(&pair.simulated, &kernel.metrics));
+            let on_machine = each.reduce(|all, one| Some(all? + one?)).flatten();
+            (pair.name.clone(), Pair { measured: on_gpu, simulated: on_machine, noise: pair.noise })
         });
         CaseResult {
             kernel: self.kernel.clone(),
             size: self.size,
             caches: self.caches.name(),
-            microseconds: Pair { measured: measured.times.get(&key).copied(), simulated },
+            microseconds: Pair { measured: measured.times.get(&key).copied(), simulated, noise: 0.0 },
             counters: counters.collect(),
             trouble,
         }
@@ -136,12 +178,15 @@ fn sum(names: &[String], numbers: &BTreeMap<String, f64>) -> Option<f64> {
     names.iter().filter_map(|name| numbers.get(name)).copied().reduce(|all, one| all + one)
 }
 
-/// The launches of the last of several passes over a program.
-fn last_pass(result: &RunResult, passes: usize) -> Vec<&KernelResult> {
+/// The launches of the pass over a program that finds its caches so.
+fn pass_of(result: &RunResult, caches: Caches) -> Vec<&KernelResult> {
     let launches: Vec<&KernelResult> =
         result.kernels.iter().filter(|kernel| !kernel.name.starts_with(HOST_WRITE)).collect();
-    let first = launches.len() - launches.len() / passes;
-    launches[first..].to_vec()
+    let each = launches.len() / PASSES;
+    match caches {
+        Caches::Cold => launches[..each].to_vec(),
+        Caches::Warm => launches[launches.len() - each..].to_vec(),
+    }
 }
 
 /// How well the times agree, for each state of the caches.
@@ -160,6 +205,24 @@ pub(super) fn agreements(cases: &[CaseResult]) -> Vec<Agreement> {
         }
     };
     [Caches::Warm, Caches::Cold].map(agreement).into()
+}
+
+/// How many cases agree in each counter, for each state of the caches.
+pub(super) fn counter_agreements(cases: &[CaseResult], description: &Description) -> Vec<CounterAgreement> {
+    let mut agreements = Vec::new();
+    for (index, counter) in description.counters.iter().enumerate() {
+        for caches in [Caches::Warm, Caches::Cold].map(Caches::name) {
+            let of_caches = cases.iter().filter(|case| case.caches == caches);
+            let both = of_caches.filter_map(|case| case.counters.get(index)).filter(|(_, pair)| pair.has_both());
+            let (mut cases, mut near) = (0, 0);
+            for (_, pair) in both {
+                cases += 1;
+                near += usize::from(pair.error().is_some_and(|error| error.abs() <= COUNTERS_WITHIN));
+            }
+            agreements.push(CounterAgreement { name: counter.name.clone(), caches, cases, near });
+        }
+    }
+    agreements
 }
 
 /// The numbers of the machine for all cases that were not measured, as CSV.

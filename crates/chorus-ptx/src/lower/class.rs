@@ -26,6 +26,7 @@ pub(super) fn of_opcode(opcode: &[String]) -> InstructionClass {
         "div" | "rem" => InstructionClass::Division,
         _ if has("f64") => InstructionClass::Double,
         _ if of_floats() => InstructionClass::Float,
+        "mul" | "mad" if is_long && !has("wide") => InstructionClass::WideProduct,
         _ if is_long || has("wide") => InstructionClass::Wide,
         _ => InstructionClass::Integer,
     }
@@ -59,6 +60,7 @@ mod tests {
         assert_eq!(class("add.s32"), InstructionClass::Integer);
         assert_eq!(class("add.s64"), InstructionClass::Wide);
         assert_eq!(class("mul.wide.u32"), InstructionClass::Wide);
+        assert_eq!(class("mad.lo.s64"), InstructionClass::WideProduct);
         assert_eq!(class("fma.rn.f32"), InstructionClass::Float);
         assert_eq!(class("fma.rn.f64"), InstructionClass::Double);
         assert_eq!(class("cvt.u64.u32"), InstructionClass::Move);

@@ -57,7 +57,9 @@ impl Scoreboard {
         // What a compiler drops waits for nothing, but what it names is no sooner there.
         let waits = percent > 0 || class == InstructionClass::Access;
         let issued = if waits { self.now.max(there) } else { there };
-        let result = issued + u64::from(cost.cycles) * percent.min(WHOLE);
+        // Instructions that a compiler merges share issue slots. Those that stay take their whole latency.
+        let latency = if percent > 0 { u64::from(cost.cycles) * WHOLE } else { 0 };
+        let result = issued + latency;
         if waits {
             self.now = issued + percent;
             self.slots += percent;

@@ -10,7 +10,7 @@ use chorus_protocol::controller::Controller;
 use chorus_protocol::read_only::ReadOnlyLines;
 use chorus_protocol::registry::{Build, BuildConfig, CacheShape, DirectoryShape, Protocol, Reach, Structure};
 use chorus_protocol::sharers::Sharers;
-use chorus_system::{DirectoryReplacement, NetworkKind, Placement, SystemConfig};
+use chorus_system::{BankOrder, DirectoryReplacement, NetworkKind, Placement, SystemConfig};
 
 use super::SimError;
 use super::bank::Bank;
@@ -91,6 +91,7 @@ pub(super) fn topology(config: &SystemConfig) -> Topology {
         gpus: config.hierarchy.gpus as u16,
         gpms: config.hierarchy.gpms as u16,
         interleave: config.l2.interleave_lines,
+        is_hashed: config.l2.bank_order == Some(BankOrder::Hashed),
         home_shift: HOME_SHIFT,
         cpus: config.cpus() as u16,
         ..Topology::one_gpu((config.cpus() + config.core.count * modules) as u16, (config.l2.banks * modules) as u16)

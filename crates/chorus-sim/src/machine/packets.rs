@@ -11,6 +11,8 @@ use crate::distribution::Source;
 pub(super) struct Cause {
     /// The parts of an atomic, where they are counted.
     pub(super) parts: u8,
+    /// The sectors that a store writes, where banks take time for each.
+    pub(super) stored: u8,
     /// The sectors of the line that are fetched, one bit each, where caches fetch by sectors. None where the whole line
     /// is.
     pub(super) sectors: u8,

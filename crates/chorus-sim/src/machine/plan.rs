@@ -224,11 +224,12 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The time that the parts of an atomic take, at so many hundredths of a cycle each: whole cycles, rounded down, but
-/// not less than one part takes alone.
-pub(super) fn time_of_parts(parts: u8, percent: u32, clock: Clock) -> Ticks {
-    let cycles = (u64::from(parts) * u64::from(percent) / 100).max(u64::from(percent.div_ceil(100)));
-    clock.cycles(cycles)
+/// The time that the parts of an access take, at so many hundredths of a cycle each: whole cycles. What is less than a
+/// cycle is left in `rest` for the next access.
+pub(super) fn time_of_parts(parts: u8, percent: u32, clock: Clock, rest: &mut u64) -> Ticks {
+    let hundredths = *rest + u64::from(parts) * u64::from(percent);
+    *rest = hundredths % 100;
+    clock.cycles((hundredths / 100).max(1))
 }
 
 /// Bytes of data that a message carries.

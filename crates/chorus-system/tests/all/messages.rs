@@ -98,7 +98,7 @@ fn an_unknown_key_in_a_table_is_placed_and_corrected() {
         "size_bytes = 32768",
         "sise_bytes = 32768",
         "my.toml:LINE:1: unknown key `l1.sise_bytes`; did you mean `size_bytes`? accepted in [l1]: \
-         `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`, `atomic_percent`, `sector_bytes`",
+         `size_bytes`, `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`, `atomic_percent`, `sector_bytes`, `sectors_in_flight`",
     );
 }
 
@@ -131,7 +131,7 @@ fn an_unknown_key_in_a_scale_is_placed_even_when_another_scale_is_asked_for() {
         "bank = 4 ",
         "my.toml:LINE:1: unknown key `scale.quick.l2.bank`; did you mean `banks`? accepted in \
          [scale.quick.l2]: `banks`, `interleave_lines`, `bank_bytes`, `ways`, `mshrs`, `replacement`, \
-         `tag_latency_cycles`, `data_latency_cycles`, `atomic_percent`",
+         `tag_latency_cycles`, `data_latency_cycles`, `atomic_percent`, `store_percent`, `bank_order`",
     );
 }
 
@@ -267,7 +267,7 @@ fn an_override_of_an_unknown_key_lists_its_table_and_suggests() {
     check_set(
         "l1.wayz=4",
         "--set l1.wayz=4: unknown key `l1.wayz`; did you mean `l1.ways`? accepted in [l1]: `size_bytes`, \
-         `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`, `atomic_percent`, `sector_bytes`",
+         `ways`, `line_bytes`, `banks`, `mshrs`, `replacement`, `latency_cycles`, `atomic_percent`, `sector_bytes`, `sectors_in_flight`",
     );
     check_set(
         "flit_bytes=64",

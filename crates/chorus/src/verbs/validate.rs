@@ -111,6 +111,10 @@ fn print(validated: &Validated, session: &mut Session) -> Result<(), Failure> {
             or_dash(agreement.mean_absolute_error, 2)
         ))?;
     }
+    for counter in validated.counters.iter().filter(|counter| counter.cases > 0) {
+        let (name, caches) = (&counter.name, counter.caches);
+        session.output.line(&format!("{name}, {caches}: {} of {} cases within 10 %", counter.near, counter.cases))?;
+    }
     let mut troubles: BTreeMap<&str, usize> = BTreeMap::new();
     for trouble in validated.cases.iter().filter_map(|case| case.trouble.as_deref()) {
         *troubles.entry(trouble.lines().next().unwrap_or_default()).or_default() += 1;

@@ -210,7 +210,8 @@ impl<P: Place, const W: usize> ScopedL1<P, W> {
 
     #[inline]
     fn bank(&self, line: LineAddr) -> AgentId {
-        AgentId(self.first_bank.0 + self.banks.remainder(self.interleave.quotient(line.0)) as u16)
+        let block = self.interleave.quotient(line.0) + self.config.topology.turn(line);
+        AgentId(self.first_bank.0 + self.banks.remainder(block) as u16)
     }
 
     /// Whether the cache may keep copies of `line` at all.

@@ -99,6 +99,8 @@ pub(super) struct Bank<const W: usize> {
     last_level: Option<Box<LastLevel>>,
     /// The sectors that the bank has fetched, where caches fetch lines by sectors.
     sectors: Option<Box<Sectors>>,
+    /// Hundredths of a cycle that parts of atomics and of stores have left over.
+    rest_of_parts: u64,
     /// Whether the last step has asked memory for a line.
     fetches_line: bool,
     /// When the controller is woken.
@@ -157,6 +159,7 @@ impl<const W: usize> Bank<W> {
                 let lines = plan.config.l2.bank_bytes / plan.config.l1.line_bytes;
                 Box::new(Sectors::new(lines, bytes))
             }),
+            rest_of_parts: 0,
             fetches_line: false,
             last_level: slice.map(|slice| Box::new(LastLevel::new(slice))),
             wake: NEVER,

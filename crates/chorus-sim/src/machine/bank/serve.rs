@@ -8,12 +8,13 @@ use chorus_protocol::registry::Delivery;
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled};
 use super::super::endpoint::Arrival;
+use super::super::packets::Cause;
 use super::super::plan::{NEVER, payload_bytes, time_of_parts};
 use super::super::translation::selectable;
 use super::memory::MEMORY_REQUESTS_PER_STEP;
 use super::{Bank, BankStall};
 use crate::clock::Ticks;
-use crate::observe::{Cause, Trigger};
+use crate::observe::{Cause as TimeCause, Trigger};
 use crate::stats::Counter;
 
 impl<const W: usize> Bank<W> {
@@ -254,20 +255,25 @@ impl<const W: usize> Bank<W> {
     fn message_served(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(Counter::L2Lookups, 1);
         ctx.stats.add(Counter::L2LookupTicks, env.plan.latencies.l2_tag);
-        let busy = match ctx.packets.get(id).cause.parts {
+        let cause = ctx.packets.get(id).cause;
+        let busy = match cause.parts + cause.stored {
             0 => env.plan.clocks.l2.cycles(1),
-            parts => self.time_of_atomic(id, parts, ctx, env),
+            _ => self.time_of_parts(id, ctx, env),
         };
         ctx.consume(env.plan, id, self.now);
         self.served(busy, ctx, env);
     }
 
-    /// The time that the bank takes for an atomic of so many parts, if it is the home of the line.
+    /// The time that the bank takes for the parts of an atomic or the sectors of a store, if it is the home of the
+    /// line.
     #[cold]
-    fn time_of_atomic(&self, id: u32, parts: u8, ctx: &Context<W>, env: &Env<'_>) -> Ticks {
-        let (l2, home) = (env.plan.clocks.l2, env.plan.topology.home_module(ctx.packets.message(id).line));
-        let percent = env.plan.config.l2.atomic_percent.filter(|_| home == self.module);
-        percent.map_or(l2.cycles(1), |percent| time_of_parts(parts, percent, l2))
+    fn time_of_parts(&mut self, id: u32, ctx: &Context<W>, env: &Env<'_>) -> Ticks {
+        let (l2, config) = (env.plan.clocks.l2, &env.plan.config.l2);
+        let home = env.plan.topology.home_module(ctx.packets.message(id).line);
+        let Cause { parts, stored, .. } = ctx.packets.get(id).cause;
+        let (parts, percent) = if parts > 0 { (parts, config.atomic_percent) } else { (stored, config.store_percent) };
+        let percent = percent.filter(|_| home == self.module);
+        percent.map_or(l2.cycles(1), |percent| time_of_parts(parts, percent, l2, &mut self.rest_of_parts))
     }
 
     /// Steps the bank with a message. Returns whether the message is consumed.
@@ -293,10 +299,10 @@ impl<const W: usize> Bank<W> {
     #[cold]
     fn trigger_of(&self, id: u32) -> Trigger {
         let cause = match self.stall {
-            BankStall::None => Cause::BankQueue,
-            BankStall::Lines => Cause::Directory,
-            BankStall::Port => Cause::BankPort,
-            BankStall::Memory => Cause::BankMemory,
+            BankStall::None => TimeCause::BankQueue,
+            BankStall::Lines => TimeCause::Directory,
+            BankStall::Port => TimeCause::BankPort,
+            BankStall::Memory => TimeCause::BankMemory,
         };
         Trigger::Message { id, at: self.agent, cause }
     }

@@ -50,8 +50,15 @@ impl<const W: usize> Unit<W> {
                 self.drop_incomplete(id, ctx, env)?;
             }
         }
+        if self.sectors.is_some() && self.waits_for_sectors(id, env) {
+            self.head_is_current = true;
+            self.stall(Stalled::Cache);
+            return Ok(());
+        }
         ctx.begin_step(env.plan, self.now, || self.try_of(id));
-        ctx.cause = Cause { parts: self.accesses.get(id).parts, ..Cause::default() };
+        let access = self.accesses.get(id);
+        let (parts, stored) = (access.parts, self.stored_sectors(access.kind, env));
+        ctx.cause = Cause { parts, stored, ..Cause::default() };
         let accepted = self.controller.step(&Input::Core(&self.head), &mut ctx.outbox)? == Outcome::Done;
         self.head_is_current = !accepted;
         self.note_wake(ctx, env);
@@ -164,7 +171,7 @@ impl<const W: usize> Unit<W> {
         }
         let hit = !ctx.outbox.completions.is_empty();
         if self.sectors.is_some() {
-            self.count_sectors(&access, hit, ctx);
+            self.count_sectors(id, hit, ctx);
         }
         count_access(access.kind, hit, ctx);
         if env.plan.paths.is_some() && access.touches_line() {
@@ -232,7 +239,7 @@ impl<const W: usize> Unit<W> {
     fn take_parts(&mut self, access: &LineAccess, env: &Env<'_>) {
         let bank = self.bank_of(access.line);
         let Some(percent) = env.plan.config.l1.atomic_percent else { return };
-        self.bank_free[bank] = self.now + time_of_parts(access.parts, percent, self.clock);
+        self.bank_free[bank] = self.now + time_of_parts(access.parts, percent, self.clock, &mut self.rest_of_parts);
     }
 
     /// Removes an access that has been accepted: the head of the queue, or an access of the store buffer before it.

@@ -16,14 +16,15 @@ impl<const W: usize> Unit<W> {
     /// Puts the values of a completed load or atomic where its instruction expects them.
     #[inline]
     pub(super) fn record_values(&mut self, id: u32, completion: &Completion<W>, ctx: &mut Context<W>, env: &Env<'_>) {
-        let access = self.accesses.get(id);
-        let &LineAccess { kind, wave, slot, lanes, whole_line, line, .. } = access;
+        let &LineAccess { kind, wave, slot, lanes, whole_line, line, .. } = self.accesses.get(id);
         if let Some(sectors) = &mut self.sectors {
             sectors.arrived(line);
+            self.sectors_arrived(id);
         }
         if !matches!(kind, AccessKind::Load | AccessKind::Atomic) {
             return;
         }
+        let access = self.accesses.get(id);
         let running = self.waves[usize::from(wave)].as_ref().expect("an access belongs to a wavefront");
         let mut state = running.task.state().borrow_mut();
         let op = state.memory_op_mut(slot);

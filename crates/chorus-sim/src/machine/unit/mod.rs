@@ -140,6 +140,10 @@ pub(super) struct Unit<const W: usize> {
     next_order: Ticks,
     /// The sectors that the private cache has fetched, where it fetches lines by sectors.
     sectors: Option<Box<Sectors>>,
+    /// Those of them that are on their way.
+    sectors_in_flight: u32,
+    /// Hundredths of a cycle that parts of atomics have left over.
+    rest_of_parts: u64,
     /// Whether it has a store buffer or a translation unit, which have events of their own.
     has_more: bool,
 }
@@ -196,6 +200,8 @@ impl<const W: usize> Unit<W> {
                 let lines = config.l1.size_bytes / config.l1.line_bytes;
                 Box::new(Sectors::new(lines, bytes))
             }),
+            sectors_in_flight: 0,
+            rest_of_parts: 0,
             delayed: ByTime::default(),
             next_delayed: NEVER,
             chains: 0,
