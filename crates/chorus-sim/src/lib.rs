@@ -18,7 +18,6 @@ mod network;
 mod pages;
 mod placement;
 mod port;
-mod prefetch;
 mod quiet;
 pub mod routes;
 mod sectors;

@@ -2,6 +2,7 @@
 
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::message::{Message, memory};
+use chorus_protocol::prefetch::prefetch;
 use chorus_protocol::registry::Values;
 
 use super::super::context::{Context, Env, Handled};
@@ -10,7 +11,6 @@ use super::super::plan::NEVER;
 use super::{Bank, BankStall};
 use crate::clock::Ticks;
 use crate::dram::DramRequest;
-use crate::prefetch::prefetch;
 use crate::stats::Counter;
 
 /// The number of writes to memory, of which no message is kept.
