@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use chorus_protocol::access::{Order, Scope};
+use chorus_protocol::prefetch::prefetch;
 use chorus_system::{AtomicOrder, SystemConfig};
 
 use crate::costs::InstructionCosts;
@@ -152,6 +153,14 @@ impl WaveState {
     #[inline]
     pub fn memory_op_mut(&mut self, slot: u16) -> &mut MemoryOp {
         &mut self.slots[usize::from(slot)]
+    }
+
+    /// Asks the host for the next operation, or for the memory instruction in a slot.
+    pub fn read_ahead(&self, slot: Option<u16>) {
+        match slot {
+            Some(slot) => self.slots.get(usize::from(slot)).into_iter().for_each(prefetch),
+            None => self.queued().first().into_iter().for_each(prefetch),
+        }
     }
 
     /// A memory instruction has all its values. Returns whether the future can go on.

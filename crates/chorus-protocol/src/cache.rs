@@ -3,8 +3,10 @@
 use std::hash::{Hash, Hasher};
 
 use crate::address::LineAddr;
+use crate::controller::Depth;
 use crate::host_line::HostLine;
 use crate::line::LineData;
+use crate::prefetch::prefetch;
 use crate::sets::{BLOCK_WAYS_MAX, Sets};
 use crate::slot_set::SlotSet;
 
@@ -247,6 +249,25 @@ impl<M: Copy + Default, const W: usize> CacheArray<M, W> {
     #[inline]
     fn is_at(&self, line: LineAddr, place: usize) -> bool {
         self.places.get(place).is_some_and(|place| place.tag == line)
+    }
+
+    /// Asks the host for what a search for a line looks at, and for the line where that is known.
+    pub fn read_ahead(&self, line: LineAddr, depth: Depth) {
+        if !self.is_simple {
+            return;
+        }
+        let block = self.set_index.even(line);
+        match depth {
+            Depth::Index => self.sets.read_ahead(block),
+            Depth::Line => self.sets.candidates(block, line).for_each(|place| self.read_place_ahead(place)),
+        }
+    }
+
+    /// Asks the host for a place and its data.
+    #[inline]
+    pub(crate) fn read_place_ahead(&self, place: usize) {
+        self.places.get(place).into_iter().for_each(prefetch);
+        self.data.get(place).into_iter().for_each(prefetch);
     }
 
     /// Notes that a line was used, for LRU.

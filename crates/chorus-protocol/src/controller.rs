@@ -250,6 +250,15 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Asks the host for what a step about `line` will look at ([`prefetch`](crate::prefetch)). Has no effect but on
+    /// time.
+    fn read_ahead(&self, _line: LineAddr, _depth: Depth) {}
+
+    /// The operation that has waited longest for `line`, where that is quickly found. It serves to read ahead.
+    fn waiting(&self, _line: LineAddr) -> Option<Txn> {
+        None
+    }
+
     /// The controller's copy of `line`.
     fn view(&self, line: LineAddr, now: Time) -> LineView<W>;
 
@@ -289,6 +298,15 @@ pub trait Controller<const W: usize>: PlainState<W> + fmt::Debug + Send + Sync {
 
     /// Visits the lines that hold bytes newer than memory, for reading results back.
     fn dirty_lines(&self, visit: &mut dyn FnMut(LineAddr, ByteMask, &LineData<W>));
+}
+
+/// How deep a driver reads ahead: what lies deeper is found in what was read before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// The indices that tell where a line is.
+    Index,
+    /// The records of the line, and its data.
+    Line,
 }
 
 /// The abilities that drivers need of a controller beyond its steps: copies and a canonical encoding. They are

@@ -30,9 +30,11 @@
 use std::fmt;
 use std::hash::Hash;
 
-use crate::access::LoadRequest;
+use crate::access::{LoadRequest, Txn};
 use crate::address::{AgentId, LineAddr};
-use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, StepResult, Time, Vocabulary};
+use crate::controller::{
+    Classified, Controller, Depth, Input, LineView, Outbox, Outcome, StepResult, Time, Vocabulary,
+};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::tally::Tally;
@@ -157,6 +159,14 @@ where
 
     fn load_hit(&mut self, load: &LoadRequest, now: Time) -> Option<&LineData<W>> {
         self.changes.load_hit(&mut self.base, load, now)
+    }
+
+    fn read_ahead(&self, line: LineAddr, depth: Depth) {
+        self.base.read_ahead(line, depth);
+    }
+
+    fn waiting(&self, line: LineAddr) -> Option<Txn> {
+        self.base.waiting(line)
     }
 
     fn view(&self, line: LineAddr, now: Time) -> LineView<W> {

@@ -72,6 +72,7 @@ pub mod line;
 pub mod message;
 pub mod mshr;
 pub mod parameter;
+pub mod prefetch;
 pub mod prelude;
 pub mod protocols;
 pub mod read_only;

@@ -4,6 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use crate::address::LineAddr;
 use crate::cache::{CacheArray, Slot};
+use crate::controller::Depth;
+use crate::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 /// The smallest length of the index, and its smallest length per register in use.
@@ -130,6 +132,25 @@ impl<P, T: Copy> Mshrs<P, T> {
                 return None;
             }
             position = self.after(position);
+        }
+    }
+
+    /// Asks the host for what a search for the register of a line looks at, and for the register and the line, which is
+    /// about to come to `lines`, where they are known.
+    pub fn read_ahead<M: Copy + Default, const W: usize>(
+        &self,
+        lines: &CacheArray<M, W>,
+        line: LineAddr,
+        depth: Depth,
+    ) {
+        match depth {
+            Depth::Index => prefetch(&self.index[self.ideal(line)]),
+            Depth::Line => {
+                if let Some((register, slot)) = self.find_with_slot(line) {
+                    prefetch(&self.entries[register.0 as usize]);
+                    lines.read_place_ahead(slot.index());
+                }
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //! which its ways were used. Both lie side by side, so they are in one line of the host's caches.
 
 use crate::address::LineAddr;
+use crate::prefetch::prefetch;
 
 /// The most ways of a block: the ways whose marks are compared at once, and whose order fits a word.
 pub(crate) const BLOCK_WAYS_MAX: usize = 16;
@@ -69,6 +70,22 @@ impl Sets {
             candidates &= candidates - 1;
         }
         None
+    }
+
+    /// Asks the host for the marks and the order of a block.
+    pub(crate) fn read_ahead(&self, block: usize) {
+        prefetch(&self.blocks[block]);
+    }
+
+    /// The places of a block that may hold a line, by their marks.
+    #[inline]
+    pub(crate) fn candidates(&self, block: usize, line: LineAddr) -> impl Iterator<Item = usize> {
+        let (mut rest, first) = (ways_marked(&self.blocks[block].marks, mark_of(line)), block << self.block_bits);
+        std::iter::from_fn(move || {
+            let way = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(first + way)
+        })
     }
 
     /// The way at a position of a set's order. Position 0 is the most recent way.

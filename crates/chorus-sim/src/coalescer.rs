@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use chorus_kernel::{LANES, Mask, MemoryOp, MemoryOpKind};
 use chorus_protocol::access::{Order, Scope};
+use chorus_protocol::prefetch::prefetch;
 
 use crate::clock::Ticks;
 use crate::slab::Slab;
@@ -117,6 +118,11 @@ impl AccessQueue {
         self.waiting.front().copied()
     }
 
+    /// Asks the host for the number of the access at the head of the queue.
+    pub fn read_ahead(&self) {
+        self.waiting.front().into_iter().for_each(prefetch);
+    }
+
     /// Removes the head of the queue, which the private cache has accepted.
     pub fn accept(&mut self) {
         self.waiting.pop_front();
@@ -135,6 +141,11 @@ impl AccessQueue {
     /// The outstanding access with number `id`.
     pub fn get(&self, id: u32) -> &LineAccess {
         self.accesses.get(id)
+    }
+
+    /// The access with number `id`, if there ever was one.
+    pub fn find(&self, id: u32) -> Option<&LineAccess> {
+        self.accesses.find(id)
     }
 
     /// The outstanding access with number `id`, mutably.

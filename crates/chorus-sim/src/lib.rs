@@ -21,7 +21,6 @@ pub mod observe;
 mod pages;
 mod placement;
 mod port;
-mod prefetch;
 mod quiet;
 pub mod routes;
 mod sectors;

@@ -41,6 +41,12 @@ impl<T> Slab<T> {
         &self.values[id as usize]
     }
 
+    /// The value with number `id`, if there ever was one.
+    #[inline]
+    pub fn find(&self, id: u32) -> Option<&T> {
+        self.values.get(id as usize)
+    }
+
     /// Every stored value, including freed ones whose numbers have not been used again.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.values.iter()

@@ -3,6 +3,7 @@
 
 use crate::address::{AgentId, LineAddr};
 use crate::cache::{CacheArray, Room};
+use crate::controller::Depth;
 use crate::directory::storage::{ADDRESS_BITS, EntryBits, Extent};
 use crate::directory::{Directory, Positions, Recorded, Stale, geometry};
 use crate::registry::BuildConfig;
@@ -102,6 +103,10 @@ impl Directory for LineGroups {
 
     fn entry_of(&self, line: LineAddr) -> (LineAddr, u32) {
         (LineAddr(line.0 & !u64::from(self.lines_per_entry - 1)), self.lines_per_entry)
+    }
+
+    fn read_ahead(&self, line: LineAddr, depth: Depth) {
+        self.entries.read_ahead(self.group(line), depth);
     }
 
     fn entry_bits(extent: &Extent) -> EntryBits {

@@ -18,6 +18,7 @@ use std::hash::Hash;
 
 use crate::address::{AgentId, LineAddr, Topology};
 use crate::cache::{Geometry, Replacement};
+use crate::controller::Depth;
 use crate::registry::{BuildConfig, DirectoryShape};
 use crate::sharers::Sharers;
 
@@ -118,6 +119,9 @@ pub trait Directory: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// The lines that share one set of sharers with `line`, including `line` itself: the first of them, and their
     /// number. An invalidation concerns all of them together.
     fn entry_of(&self, line: LineAddr) -> (LineAddr, u32);
+
+    /// Asks the host for what a search for the entry of `line` looks at, see [`crate::controller::Controller`].
+    fn read_ahead(&self, _line: LineAddr, _depth: Depth) {}
 
     /// The fields of one entry, in bits.
     fn entry_bits(extent: &Extent) -> EntryBits;

@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::address::{AgentId, LineAddr};
 use crate::cache::{CacheArray, Room, Slot};
+use crate::controller::Depth;
 use crate::directory::storage::{ADDRESS_BITS, EntryBits, Extent};
 use crate::directory::{Directory, Positions, Recorded, Stale, geometry};
 use crate::registry::BuildConfig;
@@ -204,6 +205,10 @@ impl Directory for RangeEntries {
 
     fn entry_of(&self, line: LineAddr) -> (LineAddr, u32) {
         (line, 1)
+    }
+
+    fn read_ahead(&self, line: LineAddr, depth: Depth) {
+        self.entries.read_ahead(self.base(line), depth);
     }
 
     fn entry_bits(extent: &Extent) -> EntryBits {

@@ -126,6 +126,8 @@ pub(super) struct Context<const W: usize> {
     pub(super) next: Vec<Ticks>,
     /// The least of these times.
     pub(super) soonest: Ticks,
+    /// Whether components are read ahead of their turn.
+    pub(super) reads_ahead: bool,
     /// The partition of every port between modules.
     port_owners: Vec<u8>,
     /// The ports by which messages come into modules and GPUs of this partition, in the order in which they pass them.
@@ -187,6 +189,7 @@ impl<const W: usize> Context<W> {
             endpoints: (0..).zip(owners.iter()).map(end).collect(),
             next: vec![NEVER; owners.len()],
             soonest: NEVER,
+            reads_ahead: false,
             fabric: plan.paths.as_ref().map(own_fabric),
             incoming,
             outgoing,

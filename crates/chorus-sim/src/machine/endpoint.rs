@@ -97,6 +97,12 @@ impl Endpoint {
         self.next_passing().min(self.passed.front_time())
     }
 
+    /// The next messages that come: one before the incoming port, and one that has passed it.
+    #[inline]
+    pub(super) fn coming(&self) -> impl Iterator<Item = &Entry> {
+        self.passing.front().into_iter().chain(self.passed.front())
+    }
+
     /// The time at which the last message that is on its way now comes to the incoming port, if there is one.
     pub(super) fn last_coming(&self) -> Option<Ticks> {
         [&self.passing, &self.passed].into_iter().filter_map(ByTime::back).map(|entry| entry.time).max()

@@ -11,6 +11,7 @@
 //! [`plan`] is what never changes, and [`stuck`] explains runs that hang.
 
 mod agenda;
+mod ahead;
 mod bank;
 mod build;
 mod by_time;

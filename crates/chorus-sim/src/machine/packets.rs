@@ -2,6 +2,7 @@
 
 use chorus_protocol::host_line::HostLine;
 use chorus_protocol::message::Message;
+use chorus_protocol::prefetch::prefetch;
 
 use crate::clock::Ticks;
 use crate::distribution::Source;
@@ -93,6 +94,12 @@ impl<const W: usize> Packets<W> {
     #[inline]
     pub(super) fn get(&self, id: u32) -> &Packet {
         &self.places[id as usize].0.packet
+    }
+
+    /// Asks the host for a packet and its message.
+    #[inline]
+    pub(super) fn read_ahead(&self, id: u32) {
+        prefetch(&self.places[id as usize]);
     }
 
     /// The packet with this number, mutably.

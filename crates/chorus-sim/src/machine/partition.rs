@@ -12,6 +12,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, Size};
 
 use super::SimError;
+use super::ahead::{Ahead, COMPONENTS_MIN};
 use super::bank::Bank;
 use super::context::{Context, Env, Handled, Mail, News, Report};
 use super::dispatcher::Dispatcher;
@@ -133,9 +134,10 @@ impl<const W: usize> Partition<W> {
         share: &Share,
         units: Vec<Unit<W>>,
         banks: Vec<Bank<W>>,
-        ctx: Context<W>,
+        mut ctx: Context<W>,
     ) -> Self {
         let (first_unit, first_bank) = (plan.topology.l1(share.units.start).0, plan.topology.l2(share.banks.start).0);
+        ctx.reads_ahead = units.len() + banks.len() >= COMPONENTS_MIN;
         let dispatcher = plan.dispatches_by_gpu().then(|| Dispatcher::new(plan));
         Partition { units, banks, first_unit, first_bank, ctx, dispatcher, orders: Vec::new(), heard: 0, failure: None }
     }
@@ -321,6 +323,10 @@ impl<const W: usize> Partition<W> {
 pub(super) trait Component<const W: usize>: Client<W> {
     /// Runs until everything before `until` has happened. Returns the time at which it has to run next.
     fn run(&mut self, until: Ticks, ctx: &mut Context<W>, env: &Env<'_>) -> Result<Ticks, Box<SimError>>;
+
+    /// Asks the host for what the component, which `agent` names, will look at when it runs, at this depth (see
+    /// [`Ahead`]).
+    fn read_ahead(&self, agent: usize, depth: usize, ctx: &Context<W>, env: &Env<'_>);
 }
 
 /// Lets components run that have something to do before `until`. If one of them cannot go on, the others do until then,
@@ -358,10 +364,15 @@ fn run_from<const W: usize, C: Component<W>>(
     ctx: &mut Context<W>,
     env: &Env<'_>,
 ) -> Handled {
-    while let Some(component) = components.get_mut(*place) {
-        let agent = usize::from(component.agent().0);
+    let first = components.first().map_or(0, |component| usize::from(component.agent().0));
+    let mut ahead = ctx.reads_ahead.then(|| Ahead::new(components, (first, *place), until, ctx, env));
+    while *place < components.len() {
+        let agent = first + *place;
         if ctx.next[agent] < until {
-            ctx.next[agent] = component.run(until, ctx, env)?;
+            if let Some(ahead) = &mut ahead {
+                ahead.advance(components, first, until, ctx, env);
+            }
+            ctx.next[agent] = components[*place].run(until, ctx, env)?;
         }
         ctx.soonest = ctx.soonest.min(ctx.next[agent]);
         *place += 1;

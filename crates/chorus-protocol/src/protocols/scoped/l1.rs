@@ -18,7 +18,7 @@ use crate::access::{CoreOp, CoreRequest, LoadRequest, Order, Scope, Txn};
 use crate::address::{AgentId, Divisor, LineAddr};
 use crate::cache::{CacheArray, Room, Slot};
 use crate::controller::{
-    Classified, Controller, Input, LineView, Outbox, Outcome, StepResult, Time, Unspecified, Vocabulary,
+    Classified, Controller, Depth, Input, LineView, Outbox, Outcome, StepResult, Time, Unspecified, Vocabulary,
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
@@ -492,6 +492,15 @@ impl<P: Place, const W: usize> Controller<W> for ScopedL1<P, W> {
         let slot = self.lines.find_first(load.line).filter(|&slot| self.lines.meta(slot).answers(load.mask))?;
         self.lines.touch(slot);
         Some(self.lines.data(slot))
+    }
+
+    fn read_ahead(&self, line: LineAddr, depth: Depth) {
+        self.lines.read_ahead(line, depth);
+        self.mshrs.read_ahead(&self.lines, line, depth);
+    }
+
+    fn waiting(&self, line: LineAddr) -> Option<Txn> {
+        self.mshrs.find(line).and_then(|register| self.mshrs.first_target(register)).copied()
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

@@ -17,7 +17,7 @@ use crate::access::CoreRequest;
 use crate::address::{AgentId, LineAddr};
 use crate::cache::CacheArray;
 use crate::controller::{
-    Classified, Controller, Input, LineView, Outbox, Outcome, StepResult, Time, Unspecified, Vocabulary,
+    Classified, Controller, Depth, Input, LineView, Outbox, Outcome, StepResult, Time, Unspecified, Vocabulary,
 };
 use crate::directory::{Directory, Positions};
 use crate::line::{ByteMask, LineData};
@@ -287,6 +287,12 @@ impl<D: Directory, const W: usize> Controller<W> for ScopedL2<D, W> {
             return self.step_message(message, out);
         }
         self.step_other(input, out)
+    }
+
+    fn read_ahead(&self, line: LineAddr, depth: Depth) {
+        self.lines.read_ahead(line, depth);
+        self.mshrs.read_ahead(&self.lines, line, depth);
+        self.directory.read_ahead(line, depth);
     }
 
     fn view(&self, line: LineAddr, _: Time) -> LineView<W> {

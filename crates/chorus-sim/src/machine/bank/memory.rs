@@ -2,6 +2,7 @@
 
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::message::{Message, memory};
+use chorus_protocol::prefetch::prefetch;
 use chorus_protocol::registry::Values;
 
 use super::super::context::{Context, Env, Handled};
@@ -12,7 +13,6 @@ use crate::clock::Ticks;
 use crate::distribution::Source;
 use crate::dram::DramRequest;
 use crate::observe::Cause;
-use crate::prefetch::prefetch;
 use crate::stats::Counter;
 
 /// The number of writes to memory, of which no message is kept.

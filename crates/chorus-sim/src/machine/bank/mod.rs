@@ -5,6 +5,7 @@
 //! channel, [`last_level`] puts a slice of the L3 in between, and [`command`] carries out commands of the command
 //! processor.
 
+mod ahead;
 mod command;
 mod last_level;
 mod memory;
@@ -357,6 +358,10 @@ impl<const W: usize> Component<W> for Bank<W> {
             next = next.min(ctx.finish(env.plan, translation.agent, until));
         }
         Ok(next)
+    }
+
+    fn read_ahead(&self, agent: usize, depth: usize, ctx: &Context<W>, _: &Env<'_>) {
+        Bank::read_ahead(self, agent, depth, ctx);
     }
 }
 

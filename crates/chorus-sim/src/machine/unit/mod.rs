@@ -7,6 +7,7 @@
 //! wavefronts.
 
 mod access;
+mod ahead;
 mod complete;
 mod delays;
 mod groups;
@@ -127,7 +128,7 @@ pub(super) struct Unit<const W: usize> {
     /// Wavefronts that issue arithmetic whose instructions wait for each other, one bit each.
     chains: u64,
     /// When the results of this arithmetic are there.
-    chain_ends: [Ticks; WAVES_MAX],
+    chain_ends: Box<[Ticks; WAVES_MAX]>,
     /// When all arrivals at barriers have been taken.
     barriers_free: Ticks,
     /// When the banks of the local data share are free.
@@ -205,7 +206,7 @@ impl<const W: usize> Unit<W> {
             delayed: ByTime::default(),
             next_delayed: NEVER,
             chains: 0,
-            chain_ends: [0; WAVES_MAX],
+            chain_ends: Box::new([0; WAVES_MAX]),
             barriers_free: 0,
             banks_free: 0,
             next_rare: NEVER,
@@ -325,6 +326,10 @@ impl<const W: usize> Component<W> for Unit<W> {
             next = next.min(ctx.finish(env.plan, translation.agent, until));
         }
         Ok(next)
+    }
+
+    fn read_ahead(&self, agent: usize, depth: usize, ctx: &Context<W>, env: &Env<'_>) {
+        Unit::read_ahead(self, agent, depth, ctx, env);
     }
 }
 
