@@ -19,6 +19,9 @@ impl<const W: usize> Bank<W> {
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let Some(id) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
         self.next_arrival = ctx.end(self.agent).next_arrival();
+        if ctx.reads_ahead && self.next_arrival < ctx.horizon {
+            self.read_messages_ahead(ctx);
+        }
         let packet = ctx.packets.get_mut(id);
         packet.enqueued = self.now;
         let (network, origin) = (usize::from(packet.network), usize::from(packet.origin));

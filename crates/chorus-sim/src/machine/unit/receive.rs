@@ -117,6 +117,9 @@ impl<const W: usize> Unit<W> {
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let Some(id) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
         self.next_arrival = ctx.end(self.agent).next_arrival();
+        if ctx.reads_ahead && self.next_arrival < ctx.horizon {
+            self.read_messages_ahead(ctx);
+        }
         if self.waiting > 0 || !self.step_cache(id, ctx, env)? {
             let network = ctx.packets.get(id).network;
             self.queues[usize::from(network)].push_back(id);
