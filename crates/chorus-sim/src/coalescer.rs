@@ -118,6 +118,11 @@ impl AccessQueue {
         self.waiting.front().copied()
     }
 
+    /// The number of the access at a place of the queue.
+    pub fn at(&self, place: usize) -> Option<u32> {
+        self.waiting.get(place).copied()
+    }
+
     /// Asks the host for the number of the access at the head of the queue.
     pub fn read_ahead(&self) {
         self.waiting.front().into_iter().for_each(prefetch);

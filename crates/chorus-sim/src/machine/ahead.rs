@@ -10,7 +10,7 @@ use super::partition::Component;
 use crate::clock::Ticks;
 
 /// Depths to which components are read ahead.
-const DEPTHS: usize = 8;
+const DEPTHS: usize = 9;
 
 /// The least number of components of a partition that are worth it. The state of fewer fits the host's caches.
 pub(super) const COMPONENTS_MIN: usize = 64;

@@ -128,6 +128,8 @@ pub(super) struct Context<const W: usize> {
     pub(super) soonest: Ticks,
     /// Whether components are read ahead of their turn.
     pub(super) reads_ahead: bool,
+    /// The end of the window.
+    pub(super) horizon: Ticks,
     /// The partition of every port between modules.
     port_owners: Vec<u8>,
     /// The ports by which messages come into modules and GPUs of this partition, in the order in which they pass them.
@@ -190,6 +192,7 @@ impl<const W: usize> Context<W> {
             next: vec![NEVER; owners.len()],
             soonest: NEVER,
             reads_ahead: false,
+            horizon: 0,
             fabric: plan.paths.as_ref().map(own_fabric),
             incoming,
             outgoing,

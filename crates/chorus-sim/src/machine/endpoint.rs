@@ -97,10 +97,12 @@ impl Endpoint {
         self.next_passing().min(self.passed.front_time())
     }
 
-    /// The next messages that come: one before the incoming port, and one that has passed it.
+    /// The messages at a place among those that come before `horizon`: one before the incoming port, and one that has
+    /// passed it.
     #[inline]
-    pub(super) fn coming(&self) -> impl Iterator<Item = &Entry> {
-        self.passing.front().into_iter().chain(self.passed.front())
+    pub(super) fn coming(&self, place: usize, horizon: Ticks) -> impl Iterator<Item = &Entry> {
+        let both = [&self.passing, &self.passed].into_iter().filter_map(move |inbox| inbox.get(place));
+        both.filter(move |entry| entry.time < horizon)
     }
 
     /// The time at which the last message that is on its way now comes to the incoming port, if there is one.

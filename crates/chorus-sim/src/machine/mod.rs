@@ -7,6 +7,7 @@
 //!
 //! [`unit`] and [`bank`] are the components. [`endpoint`] and [`egress`] are their ends at the network, [`grid`] and
 //! [`fabric`] the links that they share. A [`partition`] has components that run on one thread, such as those of a GPU.
+//! Components of a large machine are read [`ahead`] of their turn.
 //! [`host`] launches kernels, a [`dispatcher`] starts their work-groups, and [`crew`] brings everything together.
 //! [`plan`] is what never changes, and [`stuck`] explains runs that hang.
 

@@ -200,7 +200,7 @@ impl<const W: usize> Partition<W> {
     /// Lets every component run alone until everything before `until` has happened.
     fn run_window(&mut self, until: Ticks, env: &Env<'_>) {
         self.ctx.let_in(env.plan, until);
-        self.ctx.soonest = NEVER;
+        (self.ctx.soonest, self.ctx.horizon) = (NEVER, until);
         // Where components are at the same time always, messages that take no time go from banks to private caches.
         run_all(&mut self.banks, until, &mut self.ctx, env, &mut self.failure);
         run_all(&mut self.units, until, &mut self.ctx, env, &mut self.failure);

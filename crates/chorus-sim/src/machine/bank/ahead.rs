@@ -1,4 +1,4 @@
-//! What a bank will look at when it runs: its next message, and the next line that it has read from memory.
+//! What a bank will look at when it runs: its next messages, and the next line that it has read from memory.
 
 use chorus_protocol::controller::Depth;
 use chorus_protocol::prefetch::prefetch;
@@ -17,20 +17,33 @@ impl<const W: usize> Bank<W> {
             }
             1 => {
                 prefetch(&*self.controller);
-                end.coming().for_each(prefetch);
+                end.coming(0, ctx.horizon).for_each(prefetch);
                 self.fetched.front().into_iter().for_each(prefetch);
             }
             _ => {
-                let fetched = self.fetched.front().map(|&(_, id)| id);
-                for id in end.coming().map(|entry| entry.id).chain(fetched) {
-                    match depth {
-                        2 => ctx.packets.read_ahead(id),
-                        3 => self.controller.read_ahead(ctx.packets.message(id).line, Depth::Index),
-                        4 => self.controller.read_ahead(ctx.packets.message(id).line, Depth::Line),
-                        _ => {}
-                    }
-                }
+                let fetched = self.fetched.front().map(|next| next.id);
+                let coming = end.coming(0, ctx.horizon).map(|entry| entry.id);
+                coming.chain(fetched).for_each(|id| self.read_message_ahead(id, depth, ctx));
             }
+        }
+    }
+
+    /// Asks the host for what the messages behind the one that arrives now lead to.
+    #[inline(never)]
+    pub(super) fn read_messages_ahead(&self, ctx: &Context<W>) {
+        let end = &ctx.endpoints[usize::from(self.agent.0)];
+        for (place, depth) in [(0, 4), (1, 3), (2, 2)] {
+            end.coming(place, ctx.horizon).for_each(|coming| self.read_message_ahead(coming.id, depth, ctx));
+        }
+    }
+
+    /// Asks the host for a message, or what lies behind it.
+    fn read_message_ahead(&self, id: u32, depth: usize, ctx: &Context<W>) {
+        match depth {
+            2 => ctx.packets.read_ahead(id),
+            3 => self.controller.read_ahead(ctx.packets.message(id).line, Depth::Index),
+            4 => self.controller.read_ahead(ctx.packets.message(id).line, Depth::Line),
+            _ => {}
         }
     }
 }

@@ -22,6 +22,9 @@ impl<const W: usize> Bank<W> {
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let Some(Arrival { id, waited }) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
         self.next_arrival = ctx.end(self.agent).next_arrival();
+        if ctx.reads_ahead && self.next_arrival < ctx.horizon {
+            self.read_messages_ahead(ctx);
+        }
         let packet = ctx.packets.get_mut(id);
         (packet.enqueued, packet.waited) = (self.now, waited as u16);
         let (network, origin) = (usize::from(packet.network), usize::from(packet.origin));

@@ -24,7 +24,10 @@ impl<const W: usize> Unit<W> {
         if self.next_access == NEVER
             && let Some(head) = self.accesses.front()
         {
-            let free = self.bank_free[self.bank_of(self.accesses.get(head).line)];
+            let free = match self.banks.is_one() {
+                true => self.banks.free(0),
+                false => self.banks.free(self.accesses.get(head).line),
+            };
             self.next_access = self.clock.edge(self.now).max(free);
         }
     }
@@ -38,6 +41,9 @@ impl<const W: usize> Unit<W> {
             self.stall(Stalled::Port);
             self.retry_at_port(ctx);
             return Ok(());
+        }
+        if ctx.reads_ahead {
+            self.read_accesses_ahead(env);
         }
         if !self.head_is_current {
             if self.load_hit(id, ctx, env) {
@@ -237,16 +243,15 @@ impl<const W: usize> Unit<W> {
     /// An atomic that has been accepted takes its bank for as long as its parts take.
     #[cold]
     fn take_parts(&mut self, access: &LineAccess, env: &Env<'_>) {
-        let bank = self.bank_of(access.line);
         let Some(percent) = env.plan.config.l1.atomic_percent else { return };
-        self.bank_free[bank] = self.now + time_of_parts(access.parts, percent, self.clock, &mut self.rest_of_parts);
+        self.banks
+            .take(access.line, self.now + time_of_parts(access.parts, percent, self.clock, &mut self.rest_of_parts));
     }
 
     /// Removes an access that has been accepted: the head of the queue, or an access of the store buffer before it.
     #[inline(always)]
     pub(super) fn leave_queue(&mut self, access: &LineAccess, ctx: &mut Context<W>) {
-        let bank = self.bank_of(access.line);
-        self.bank_free[bank] = self.now + self.clock.cycles(1);
+        self.banks.take(access.line, self.now + self.clock.cycles(1));
         if let Some((since, _)) = self.stalled.take() {
             ctx.stats.add(Counter::L1StallTicks, self.now - since);
         }

@@ -8,6 +8,7 @@
 
 mod access;
 mod ahead;
+mod banks;
 mod complete;
 mod delays;
 mod groups;
@@ -28,6 +29,8 @@ use chorus_protocol::address::{AgentId, LineAddr};
 use chorus_protocol::controller::{Controller, Input, Outcome};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
+
+use banks::Banks;
 
 use super::SimError;
 use super::by_time::ByTime;
@@ -102,8 +105,7 @@ pub(super) struct Unit<const W: usize> {
     groups: Slab<Group>,
     slots: IssueSlots,
     pub(super) accesses: AccessQueue,
-    /// When each bank of the private cache can take the next access.
-    bank_free: Vec<Ticks>,
+    banks: Banks,
     /// The answers of a new access: one, and a mark where somebody observes the run.
     answers: u8,
     /// Since when the head of the access queue cannot be accepted, and why.
@@ -187,8 +189,8 @@ impl<const W: usize> Unit<W> {
             groups: Slab::default(),
             slots: IssueSlots::new(config.core.scheduler, if is_cpu { clock } else { plan.clocks.issue }),
             accesses: AccessQueue::new(config.core.combines_atomic_lanes(), plan.counts_parts),
-            bank_free: vec![0; config.l1.banks as usize],
             answers: if plan.is_observed { OBSERVED | 1 } else { 1 },
+            banks: Banks::new(config.l1.banks),
             stalled: None,
             waiting_for_queue: 0,
             waiting_for_loads: 0,
@@ -276,13 +278,6 @@ impl<const W: usize> Unit<W> {
     #[inline]
     fn port(&self) -> AgentId {
         self.translation.as_ref().map_or(self.agent, |translation| translation.agent)
-    }
-
-    /// The bank of the private cache that a line lies in.
-    #[inline]
-    fn bank_of(&self, line: u64) -> usize {
-        let banks = self.bank_free.len() as u64;
-        (if banks.is_power_of_two() { line & (banks - 1) } else { line % banks }) as usize
     }
 
     /// The wavefront in a slot.

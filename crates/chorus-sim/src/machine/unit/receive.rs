@@ -121,6 +121,9 @@ impl<const W: usize> Unit<W> {
     pub(super) fn arrive(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         let Some(Arrival { id, .. }) = ctx.arrive(self.agent, self.now) else { return Ok(()) };
         self.next_arrival = ctx.end(self.agent).next_arrival();
+        if ctx.reads_ahead && self.next_arrival < ctx.horizon {
+            self.read_messages_ahead(ctx);
+        }
         if self.waiting > 0 || !self.step_cache(id, ctx, env)? {
             if ctx.recorder.is_some() {
                 ctx.note_arrival(env.plan, id, self.now, 0);
