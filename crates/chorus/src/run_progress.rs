@@ -1,5 +1,5 @@
-//! The progress of one run, shown on stderr while it goes on: cycles, kernels, accesses per second, and the time that is
-//! left where the number of kernels is known.
+//! The progress of one run, shown on stderr while it goes on: cycles, kernels, accesses per second, and the time left
+//! where the number of kernels is known.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
