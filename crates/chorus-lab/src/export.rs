@@ -2,8 +2,8 @@
 //!
 //! The whole run has its metrics in rows without a kernel. Each of its kernels has rows of its own, with its cycles as
 //! the metric `cycles`. A run that gave no result has one row without a metric, so that no run is lost. Both formats
-//! have the columns of [`COLUMNS`], declared once. The time series of runs are exported by themselves ([`Content`]), with
-//! one row per run, metric and interval.
+//! have the columns of [`COLUMNS`], declared once. The time series of runs are exported by themselves ([`Content`]),
+//! with one row per run, metric and interval.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -47,9 +47,9 @@ pub struct Latency {
     /// The farthest place that answers came from; none for those from anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Their number.
+    /// The number of these accesses.
     pub count: u64,
-    /// Their mean.
+    /// The mean of their latencies.
     pub mean: f64,
     /// The latency that half of them do not exceed.
     pub p50: u64,
@@ -60,7 +60,7 @@ pub struct Latency {
     /// The latency that 99.9 % of them do not exceed.
     #[serde(rename = "p99.9")]
     pub p999: u64,
-    /// The longest.
+    /// The longest of their latencies.
     pub max: u64,
     /// The least and the greatest latency of each bucket, and its count. Parts of a run have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -100,7 +100,7 @@ pub struct FalseSharing {
     pub buffer: usize,
     /// The compute units that access it.
     pub units: usize,
-    /// Accesses to it.
+    /// The number of accesses to it.
     pub accesses: u64,
 }
 

@@ -29,7 +29,7 @@ fn upper_end(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Counts a value.
+    /// Counts a value in its bucket.
     pub fn note(&mut self, value: u64) {
         let bucket = bucket(value);
         if bucket >= self.counts.len() {
@@ -121,7 +121,7 @@ pub enum Source {
     Module,
     /// Another module of the GPU.
     OtherModule,
-    /// Another GPU.
+    /// A module of another GPU.
     OtherGpu,
     /// A memory-side L3, of whatever module.
     L3,
@@ -172,9 +172,9 @@ impl AddAssign<&Latencies> for Latencies {
 /// The latencies of all accesses of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distributions {
-    /// Those of each kernel by name, in the order in which kernels were launched first.
+    /// The latencies of each kernel by name, in the order in which kernels were launched first.
     pub kernels: Vec<(String, Latencies)>,
-    /// Those of each buffer, in the order in which the program allocated them. Fences belong to none.
+    /// The latencies of each buffer, in the order in which the program allocated them. Fences belong to none.
     pub buffers: Vec<Latencies>,
 }
 

@@ -45,9 +45,9 @@ impl Class {
 pub enum Level {
     /// Compute units, and CPU cores where there are any.
     Units,
-    /// Modules.
+    /// The modules of all GPUs.
     Modules,
-    /// GPUs.
+    /// The GPUs of the machine.
     Gpus,
 }
 
@@ -61,7 +61,7 @@ impl Level {
     }
 }
 
-/// Lines by class.
+/// The number of lines of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Classes([u64; Class::ALL.len()]);
 
@@ -85,7 +85,7 @@ pub struct FalseLine {
     pub buffer: usize,
     /// The compute units that access it.
     pub units: usize,
-    /// Accesses to it.
+    /// The number of accesses to it.
     pub accesses: u64,
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct Issued {
 pub(crate) struct SharingProfile(BTreeMap<u64, Vec<Touch>>);
 
 impl SharingProfile {
-    /// Notes an access.
+    /// Notes the words that an access touches.
     pub(crate) fn note(&mut self, Issued { line, unit, words, reads, writes }: Issued) {
         let [read, written] = [reads, writes].map(|does| if does { words } else { 0 });
         join(self.0.entry(line).or_default(), Touch { sharer: unit, read, written, accesses: 1 });

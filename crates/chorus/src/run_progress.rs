@@ -1,5 +1,5 @@
-//! The progress of one run, shown on stderr while it goes on: cycles, kernels, accesses per second, and the time that is
-//! left where the number of kernels is known.
+//! The progress of one run, shown on stderr while it goes on: cycles, kernels, accesses per second, and the time left
+//! where the number of kernels is known.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -62,7 +62,7 @@ fn words(standing: &Standing, elapsed: Duration) -> String {
         return "preparing its data".to_owned();
     }
     let of = kernels_of.map_or_else(String::new, |of| format!(" of {}", count(of)));
-    let more = if groups_of > 0 { format!(" + {} %", groups * 100 / groups_of) } else { String::new() };
+    let more = (groups * 100).checked_div(groups_of).map_or_else(String::new, |share| format!(" + {share} %"));
     let seconds = elapsed.as_secs_f64();
     let mut parts = vec![
         format!("cycle {}", count(cycles)),

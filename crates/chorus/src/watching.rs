@@ -49,11 +49,11 @@ pub struct WatchArguments {
 /// The parts of a run whose latencies are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Parts {
-    /// The whole run.
+    /// The run as a whole.
     All,
-    /// Each kernel.
+    /// Each kernel by itself.
     Kernel,
-    /// Each buffer.
+    /// Each buffer by itself.
     Buffer,
 }
 
