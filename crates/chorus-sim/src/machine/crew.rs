@@ -30,7 +30,7 @@ use super::{SimError, build};
 use crate::clock::{ClockDomains, Ticks};
 use crate::command_processor::CommandProcessor;
 use crate::definitions::metric_key;
-use crate::observe::{Recorder, Scene, SharedObserver};
+use crate::observe::{Changes, Recorder, Scene, SharedObserver};
 use crate::pages::Pages;
 use crate::quiet::{is_quiet, set_quiet};
 use crate::simulate::Settings;
@@ -299,9 +299,14 @@ where
         tally_count: protocol.tallies().len(),
     };
     let partition = |number: usize| {
+        let changes = Changes::default();
         let mut partition =
             build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners))?;
-        partition.ctx.recorder = observer.map(|observer| Box::new(Recorder::new(observer.clone(), plan.topology.l1s)));
+        if let Some(observer) = observer {
+            let is_watched = observer.lock().unwrap_or_else(PoisonError::into_inner).wants_messages();
+            partition = if is_watched { partition.watch(&changes) } else { partition };
+            partition.ctx.recorder = Some(Box::new(Recorder::new(observer.clone(), plan.topology.l1s, changes)));
+        }
         Ok(partition)
     };
     let threads = shares.len().min(settings.threads as usize).max(1);
