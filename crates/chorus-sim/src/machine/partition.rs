@@ -146,8 +146,8 @@ impl<const W: usize> Partition<W> {
     pub(super) fn watch(self, changes: &Changes) -> Self {
         let watched =
             |at, inner| -> Box<dyn Controller<W>> { Box::new(Watched { at, inner, changes: changes.clone() }) };
-        let unit = |unit: Unit<W>| unit.watched(&watched);
-        let bank = |bank: Bank<W>| bank.watched(&watched);
+        let unit = |unit: Unit<W>| unit.watched(watched);
+        let bank = |bank: Bank<W>| bank.watched(watched);
         let units = self.units.into_iter().map(unit).collect();
         Partition { units, banks: self.banks.into_iter().map(bank).collect(), ..self }
     }
