@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chorus_protocol::address::AgentId;
 use chorus_sim::observe::{
-    Access, Cause, Interval, Observer, Passage, Purpose, Scene, Segment, Served, SharedObserver,
+    Access, Cause, Change, Interval, Observer, Passage, Purpose, Scene, Segment, Served, SharedObserver,
 };
 
 use self::occupancy::Occupancy;
@@ -124,6 +124,8 @@ struct Timeline<O> {
     scene: Option<Scene>,
     /// The track of every agent, and the tracks below it.
     agents: HashMap<AgentId, Track>,
+    /// The tracks of changes of state.
+    states: HashMap<AgentId, Track>,
     places: HashMap<(AgentId, Place), Track>,
     slots: HashMap<(AgentId, u16), Track>,
     occupancies: BTreeMap<(AgentId, &'static str), Occupancy>,
@@ -261,6 +263,18 @@ impl<O: Write + Send> Observer for Timeline<O> {
         }
     }
 
+    fn change(&mut self, change: &Change, now: u64) {
+        if self.bounds.kernel.is_some() || !self.shows_line(change.line) || !self.is_inside(now, now) {
+            return;
+        }
+        let parent = self.agent(change.at);
+        let trace = &mut self.trace;
+        let track = *self.states.entry(change.at).or_insert_with(|| trace.track("states of lines", Some(parent)));
+        let facts = Facts { access: None, address: change.line.map(|line| self.address(line)) };
+        let time = self.cycles(now);
+        self.trace.instant(track, &format!("{} → {}", change.before, change.after), time, facts);
+    }
+
     fn wave_begins(&mut self, cache: AgentId, slot: u16, kernel: &str, now: u64) {
         if let Some(wanted) = &self.bounds.kernel {
             self.kernels.entry((cache, slot)).or_default().push((now, wanted == kernel));
@@ -295,6 +309,7 @@ pub fn observe<O: Write + Send + 'static, R>(
         trace: Trace::new(out),
         scene: None,
         agents: HashMap::new(),
+        states: HashMap::new(),
         places: HashMap::new(),
         slots: HashMap::new(),
         occupancies: BTreeMap::new(),

@@ -47,12 +47,12 @@ impl Layer {
 /// The accesses that a part of a stack is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group {
+    /// The buffer that they touch, by its number; none for fences.
+    pub buffer: Option<usize>,
     /// The purpose of the accesses.
     pub purpose: Purpose,
     /// The kernel that they belong to.
     pub kernel: Arc<str>,
-    /// The buffer that they touch, by its number; none for fences.
-    pub buffer: Option<usize>,
 }
 
 /// Time in a layer, in ticks.

@@ -33,7 +33,7 @@ use crate::clock::{ClockDomains, Ticks};
 use crate::command_processor::CommandProcessor;
 use crate::definitions::metric_key;
 use crate::distribution::Noting;
-use crate::observe::{Recorder, Scene};
+use crate::observe::{Changes, Recorder, Scene};
 use crate::pages::Pages;
 use crate::quiet::{is_quiet, set_quiet};
 use crate::series::Sampler;
@@ -320,10 +320,14 @@ where
         tally_count: protocol.tallies().len(),
     };
     let partition = |number: usize| {
+        let changes = Changes::default();
         let mut partition =
             build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners))?;
-        partition.ctx.recorder =
-            watch.observer.map(|observer| Box::new(Recorder::new(observer.clone(), plan.topology.l1s)));
+        if let Some(observer) = watch.observer {
+            let is_watched = observer.lock().unwrap_or_else(PoisonError::into_inner).wants_messages();
+            partition = if is_watched { partition.watch(&changes) } else { partition };
+            partition.ctx.recorder = Some(Box::new(Recorder::new(observer.clone(), plan.topology.l1s, changes)));
+        }
         Ok(partition)
     };
     let threads = shares.len().min(settings.threads as usize).max(1);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::address::{AgentId, Role};
+use chorus_protocol::controller::Controller;
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, Size};
 
@@ -24,6 +25,7 @@ use super::stuck::{StuckWave, stuck_waves};
 use super::translation::Client;
 use super::unit::Unit;
 use crate::clock::Ticks;
+use crate::observe::{Changes, Watched};
 use crate::stats::Stats;
 
 /// The agents of one partition.
@@ -140,6 +142,16 @@ impl<const W: usize> Partition<W> {
         ctx.reads_ahead = units.len() + banks.len() >= COMPONENTS_MIN;
         let dispatcher = plan.dispatches_by_gpu().then(|| Dispatcher::new(plan));
         Partition { units, banks, first_unit, first_bank, ctx, dispatcher, orders: Vec::new(), heard: 0, failure: None }
+    }
+
+    /// Lets the lines of all its caches and banks be watched.
+    pub(super) fn watch(self, changes: &Changes) -> Self {
+        let watched =
+            |at, inner| -> Box<dyn Controller<W>> { Box::new(Watched { at, inner, changes: changes.clone() }) };
+        let unit = |unit: Unit<W>| unit.watched(watched);
+        let bank = |bank: Bank<W>| bank.watched(watched);
+        let units = self.units.into_iter().map(unit).collect();
+        Partition { units, banks: self.banks.into_iter().map(bank).collect(), ..self }
     }
 
     /// Takes what other partitions have sent.

@@ -10,7 +10,7 @@ use crate::clock::Ticks;
 
 /// The most journeys that follow each other in memory. Lines that wander from cache to cache have longer histories, of
 /// which nobody needs the beginning.
-const HISTORY_MAX: u32 = 512;
+const HISTORY_MAX: u32 = 256;
 
 /// A part of a journey. It begins where the one before it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub(crate) struct Journey {
     pub(crate) to: AgentId,
     pub(crate) line: LineAddr,
     pub(crate) txn: Txn,
+    /// Whether it is known how it came to its destination.
+    pub(crate) has_arrived: bool,
     /// Whether a controller has been given it, perhaps without taking it.
     pub(crate) is_tried: bool,
     /// The thing that the time before it went to, where nothing led to it.
@@ -85,6 +87,7 @@ impl Journey {
             to: place,
             line: LineAddr(0),
             txn: Txn::None,
+            has_arrived: false,
             is_tried: false,
             before: Cause::Earlier,
             trigger: None,

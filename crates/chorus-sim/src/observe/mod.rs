@@ -8,6 +8,7 @@
 mod cause;
 mod journey;
 mod recorder;
+mod watched;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -19,6 +20,8 @@ pub use cause::Cause;
 pub(crate) use journey::Journey;
 pub use journey::{Passage, Segment};
 pub(crate) use recorder::{AccessEnd, AccessTry, Arrived, Recorder, Sent, Trigger};
+pub use watched::Change;
+pub(crate) use watched::{Changes, Watched};
 
 use crate::clock::Ticks;
 
@@ -154,13 +157,16 @@ pub trait Observer: Send {
     /// An access has ended. The intervals adjoin: the first begins when it was issued, the last ends when it ended.
     fn access(&mut self, access: &Access, chain: &[Interval]);
 
-    /// Whether it wants to know of messages.
+    /// Whether it wants to know of messages and changes of state.
     fn wants_messages(&self) -> bool {
         false
     }
 
     /// A message has been on its way.
     fn message(&mut self, _passage: &Passage<'_>) {}
+
+    /// The state of a line has changed in a cache or a bank.
+    fn change(&mut self, _change: &Change, _now: Ticks) {}
 
     /// A wavefront of a kernel begins in a slot of a compute unit or a CPU core.
     fn wave_begins(&mut self, _cache: AgentId, _slot: u16, _kernel: &str, _now: Ticks) {}

@@ -9,11 +9,12 @@ use chorus_protocol::access::Txn;
 use chorus_protocol::address::{AgentId, LineAddr};
 
 use super::journey::Chain;
-use super::{Access, AccessNumber, Cause, Interval, Journey, Purpose, Served, SharedObserver};
+use super::{Access, AccessNumber, Cause, Change, Changes, Interval, Journey, Purpose, Served, SharedObserver};
 use crate::clock::Ticks;
 
-/// Requests that are remembered because they may be answered later. When there are more, the older half is forgotten.
-const PENDING_MAX: usize = 1 << 17;
+/// Requests that are remembered for each private cache because they may be answered later, or are never. When there
+/// are more in all, the older half is forgotten.
+const PENDING_OF_CACHE: usize = 256;
 
 /// The most of them about one line at one agent. When there are more, the oldest is forgotten.
 const PENDING_OF_LINE: usize = 64;
@@ -146,12 +147,14 @@ pub(crate) struct Recorder {
     kernels: Vec<Arc<str>>,
     /// The virtual lines of the physical ones that have been touched.
     lines: Table<LineAddr, u64>,
+    /// Changes of state in the last step.
+    changes: Changes,
     intervals: Vec<Interval>,
 }
 
 impl Recorder {
     /// A recorder for a machine with so many private caches.
-    pub(crate) fn new(observer: SharedObserver, caches: u16) -> Recorder {
+    pub(crate) fn new(observer: SharedObserver, caches: u16, changes: Changes) -> Recorder {
         let tells_messages = observer.lock().unwrap_or_else(PoisonError::into_inner).wants_messages();
         Recorder {
             observer,
@@ -164,18 +167,30 @@ impl Recorder {
             pending_count: 0,
             kernels: Vec::new(),
             lines: Table::default(),
+            changes,
             intervals: Vec::new(),
         }
     }
 
     /// Notes what the next step is made for.
     pub(crate) fn begin_step(&mut self, now: Ticks, trigger: Trigger) {
+        if self.tells_messages {
+            self.tell_changes();
+        }
         self.step = match trigger {
             Trigger::Message { id, at, cause } => self.take(id, at, cause, now),
             Trigger::Access(given) => self.give(given, now),
             Trigger::Alone { at, cause } => Arc::new(Journey { before: cause, ..Journey::root(at, now, None) }),
         };
         self.now = now;
+    }
+
+    /// Tells the observer of the changes of the last step.
+    fn tell_changes(&self) {
+        for (line, change) in self.changes.get().drain(..) {
+            let change = Change { line: self.lines.get(&line).copied(), ..change };
+            self.observer.lock().unwrap_or_else(PoisonError::into_inner).change(&change, self.now);
+        }
     }
 
     /// A controller is given a message.
@@ -206,7 +221,7 @@ impl Recorder {
             }
             same.push(Arc::clone(&journey));
             self.pending_count += 1;
-            if self.pending_count > PENDING_MAX {
+            if self.pending_count > PENDING_OF_CACHE * self.caches.len().max(16) {
                 self.forget_older();
             }
         }
@@ -331,11 +346,15 @@ impl Recorder {
         }
     }
 
-    /// Notes that a packet has come to its destination through ports.
+    /// Notes that a packet has come to its destination through ports, unless that is known already.
     pub(crate) fn arrive(&mut self, id: u32, arrived: Arrived) {
         let Arrived { left, came, waited, now } = arrived;
         let Some(journey) = self.packets.get_mut(id as usize).and_then(Option::as_mut) else { return };
+        if journey.has_arrived {
+            return;
+        }
         let journey = Arc::make_mut(journey);
+        journey.has_arrived = true;
         let (from, to) = (journey.from, journey.to);
         journey.mark(left, Cause::NetworkQueue, from);
         journey.mark(came, Cause::Network, from);
@@ -407,6 +426,7 @@ impl Drop for Recorder {
     /// Tells the observer of the messages whose places nobody has needed again.
     fn drop(&mut self) {
         if self.tells_messages {
+            self.tell_changes();
             self.packets.iter().flatten().for_each(|journey| tell(&self.observer, &self.lines, journey));
         }
     }

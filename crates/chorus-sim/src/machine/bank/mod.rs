@@ -175,6 +175,11 @@ impl<const W: usize> Bank<W> {
         self.is_of_l2
     }
 
+    /// Lets the lines of the bank be watched.
+    pub(super) fn watched(self, watch: impl Fn(AgentId, Box<dyn Controller<W>>) -> Box<dyn Controller<W>>) -> Bank<W> {
+        Bank { controller: watch(self.agent, self.controller), ..self }
+    }
+
     /// Gives the bank an order, which comes at `time`.
     pub(super) fn order(&mut self, time: Ticks, order: BankOrder) {
         let later = self.orders.iter().rev().take_while(|&&(other, _)| other > time).count();

@@ -219,6 +219,11 @@ impl<const W: usize> Unit<W> {
         }
     }
 
+    /// Lets the lines of the private cache be watched.
+    pub(super) fn watched(self, watch: impl Fn(AgentId, Box<dyn Controller<W>>) -> Box<dyn Controller<W>>) -> Unit<W> {
+        Unit { controller: watch(self.agent, self.controller), ..self }
+    }
+
     /// Gives the unit an order, which comes at `time`. Orders of one tick come in a fixed order of kinds, since those
     /// of the host and those of a dispatcher are given at different times.
     pub(super) fn order(&mut self, time: Ticks, order: UnitOrder) {
