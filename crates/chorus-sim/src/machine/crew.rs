@@ -26,11 +26,11 @@ use super::partition::{Failure, Fault, Newer, Partition, shared_owners, shares};
 use super::patience::Patience;
 use super::plan::{NEVER, Plan};
 use super::stuck::{LISTED, StuckCause, StuckReport, StuckWave};
-use super::{SimError, build};
+use super::{SimError, build, noted};
 use crate::clock::{ClockDomains, Ticks};
 use crate::command_processor::CommandProcessor;
 use crate::definitions::metric_key;
-use crate::observe::{Changes, Recorder, Scene, SharedObserver};
+use crate::observe::SharedObserver;
 use crate::pages::Pages;
 use crate::quiet::{is_quiet, set_quiet};
 use crate::simulate::Settings;
@@ -271,16 +271,7 @@ where
 {
     build::check(config, protocol)?;
     let plan = Plan::new(config, protocol, W as u32 * 4, settings.window, observer.is_some());
-    if let Some(observer) = observer {
-        observer.lock().unwrap_or_else(PoisonError::into_inner).begin(&Scene {
-            cycle: plan.clocks.core.period(),
-            microsecond: plan.clocks.ticks_per_microsecond(),
-            topology: plan.topology,
-            messages: plan.specs,
-            line_bytes: W as u32 * 4,
-            buffers: memory.buffers().to_vec(),
-        });
-    }
+    observer.into_iter().for_each(|observer| noted::begin(observer, &plan, memory));
     let read_only = build::read_only_lines::<W>(config, memory);
     let build = build::build_config(config, plan.topology, settings, read_only);
     let shares = shares(&plan, settings.threads as usize);
@@ -299,15 +290,11 @@ where
         tally_count: protocol.tallies().len(),
     };
     let partition = |number: usize| {
-        let changes = Changes::default();
-        let mut partition =
-            build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners))?;
-        if let Some(observer) = observer {
-            let is_watched = observer.lock().unwrap_or_else(PoisonError::into_inner).wants_messages();
-            partition = if is_watched { partition.watch(&changes) } else { partition };
-            partition.ctx.recorder = Some(Box::new(Recorder::new(observer.clone(), plan.topology.l1s, changes)));
-        }
-        Ok(partition)
+        let own = build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners))?;
+        Ok(match observer {
+            Some(observer) => own.observed(observer, &plan),
+            None => own,
+        })
     };
     let threads = shares.len().min(settings.threads as usize).max(1);
     let first_of = |thread: usize| thread * shares.len() / threads;
