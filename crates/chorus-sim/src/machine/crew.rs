@@ -291,10 +291,7 @@ where
     };
     let partition = |number: usize| {
         let own = build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners))?;
-        Ok(match observer {
-            Some(observer) => own.observed(observer, &plan),
-            None => own,
-        })
+        Ok(own.observed(observer, &plan))
     };
     let threads = shares.len().min(settings.threads as usize).max(1);
     let first_of = |thread: usize| thread * shares.len() / threads;

@@ -142,8 +142,9 @@ impl<const W: usize> Partition<W> {
         Partition { units, banks, first_unit, first_bank, ctx, dispatcher, orders: Vec::new(), heard: 0, failure: None }
     }
 
-    /// Lets an observer be told of what happens in it.
-    pub(super) fn observed(self, observer: &SharedObserver, plan: &Plan<'_>) -> Self {
+    /// Lets an observer be told of what happens in it, if there is one.
+    pub(super) fn observed(self, observer: Option<&SharedObserver>, plan: &Plan<'_>) -> Self {
+        let Some(observer) = observer else { return self };
         let changes = Changes::default();
         let is_watched = observer.lock().unwrap_or_else(PoisonError::into_inner).wants_messages();
         let mut observed = if is_watched { self.watch(&changes) } else { self };
