@@ -24,7 +24,7 @@ use self::perfetto::{Facts, Trace, Track};
 /// The parts of a run that a timeline shows. Every condition that is given has to hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// Core cycles.
+    /// The core cycles that are shown.
     pub window: Option<Range<u64>>,
     /// An address in the line that is shown.
     pub address: Option<u64>,

@@ -53,7 +53,7 @@ mod field {
     }
 }
 
-/// Kinds of events.
+/// Kinds of events, as `perfetto_trace.proto` numbers them.
 const BEGIN: u64 = 1;
 const END: u64 = 2;
 const INSTANT: u64 = 3;
@@ -103,7 +103,7 @@ pub struct Trace<O> {
 }
 
 impl<O: Write> Trace<O> {
-    /// Begins a trace.
+    /// Begins a trace that is written to `out`.
     pub fn new(out: O) -> Trace<O> {
         let mut trace = Trace {
             out,

@@ -12,7 +12,7 @@ const FIXED64: u64 = 1;
 const BYTES: u64 = 2;
 
 impl Message {
-    /// Empties the message.
+    /// Empties the message, and keeps its memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
@@ -44,7 +44,7 @@ impl Message {
         self
     }
 
-    /// Adds a text.
+    /// Adds a field with a text.
     pub fn text(&mut self, field: u64, text: &str) -> &mut Message {
         self.raw(field << 3 | BYTES);
         self.raw(text.len() as u64);
@@ -52,7 +52,7 @@ impl Message {
         self
     }
 
-    /// Adds a message.
+    /// Adds a field with a message.
     pub fn message(&mut self, field: u64, message: &Message) -> &mut Message {
         self.raw(field << 3 | BYTES);
         self.raw(message.bytes.len() as u64);

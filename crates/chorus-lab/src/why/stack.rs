@@ -58,7 +58,7 @@ pub struct Group {
 /// Time in a layer, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Time {
-    /// All of it.
+    /// All of the time in the layer.
     pub ticks: u64,
     /// The part that was spent for other accesses which were in the way.
     pub for_others: u64,
@@ -67,7 +67,7 @@ pub struct Time {
 /// The number of layers.
 const LAYERS: usize = Cause::ALL.len() + 1;
 
-/// Accesses added up.
+/// Accesses with their times added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     /// The number of accesses.

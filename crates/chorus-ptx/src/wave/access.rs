@@ -110,6 +110,9 @@ fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     Mask(mask).iter()
 }
 
+/// The address of each lane, and the spaces that lanes access, each with its lanes.
+type Reach = ([u64; LANES], [(Space, u32); 2]);
+
 impl Wavefront {
     /// The scope of an operation on this machine. A program that takes the whole machine for its GPU means all GPUs by
     /// scope `.gpu`.
@@ -162,14 +165,8 @@ impl Wavefront {
         passed
     }
 
-    /// The address of each lane, and the spaces that lanes access, each with its lanes. There is nothing yet where shared
-    /// memory has to wait for a fence.
-    fn reach(
-        &mut self,
-        address: &Address,
-        mask: u32,
-        state: &mut WaveState,
-    ) -> Option<([u64; LANES], [(Space, u32); 2])> {
+    /// Where each lane accesses memory. There is nothing yet if shared memory has to wait for a fence.
+    fn reach(&mut self, address: &Address, mask: u32, state: &mut WaveState) -> Option<Reach> {
         let mut addresses = self.addresses(address);
         let spaces = self.spaces(address.space, &mut addresses, mask);
         let is_shared = spaces.iter().any(|&(space, mask)| space == Space::Shared && mask != 0);

@@ -28,12 +28,11 @@ use super::partition::{Failure, Fault, Newer, Partition, shared_owners, shares};
 use super::patience::Patience;
 use super::plan::{NEVER, Plan};
 use super::stuck::{LISTED, StuckCause, StuckReport, StuckWave};
-use super::{SimError, build};
+use super::{SimError, build, noted};
 use crate::clock::{ClockDomains, Ticks};
 use crate::command_processor::CommandProcessor;
 use crate::definitions::metric_key;
 use crate::distribution::Noting;
-use crate::observe::{Changes, Recorder, Scene};
 use crate::pages::Pages;
 use crate::quiet::{is_quiet, set_quiet};
 use crate::series::Sampler;
@@ -292,16 +291,7 @@ where
 {
     build::check(config, protocol)?;
     let plan = Plan::new(config, protocol, W as u32 * 4, &settings, watch);
-    if let Some(observer) = watch.observer {
-        observer.lock().unwrap_or_else(PoisonError::into_inner).begin(&Scene {
-            cycle: plan.clocks.core.period(),
-            microsecond: plan.clocks.ticks_per_microsecond(),
-            topology: plan.topology,
-            messages: plan.specs,
-            line_bytes: W as u32 * 4,
-            buffers: memory.buffers().to_vec(),
-        });
-    }
+    watch.observer.into_iter().for_each(|observer| noted::begin(observer, &plan, memory));
     let read_only = build::read_only_lines::<W>(config, memory);
     let build = build::build_config(config, plan.topology, settings, read_only);
     let shares = shares(&plan, settings.threads as usize);
@@ -320,15 +310,8 @@ where
         tally_count: protocol.tallies().len(),
     };
     let partition = |number: usize| {
-        let changes = Changes::default();
-        let mut partition =
-            build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners))?;
-        if let Some(observer) = watch.observer {
-            let is_watched = observer.lock().unwrap_or_else(PoisonError::into_inner).wants_messages();
-            partition = if is_watched { partition.watch(&changes) } else { partition };
-            partition.ctx.recorder = Some(Box::new(Recorder::new(observer.clone(), plan.topology.l1s, changes)));
-        }
-        Ok(partition)
+        let own = build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners))?;
+        Ok(own.observed(watch.observer, &plan))
     };
     let threads = shares.len().min(settings.threads as usize).max(1);
     let first_of = |thread: usize| thread * shares.len() / threads;

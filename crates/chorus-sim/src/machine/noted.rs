@@ -2,8 +2,9 @@
 //!
 //! Everything here is off the path of runs that nobody observes.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
+use chorus_kernel::HostMemory;
 use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::message::{Channel, Message, MessageSpec, TrafficClass};
 use chorus_protocol::registry::Counters;
@@ -13,7 +14,19 @@ use super::fabric::{Fabric, Passed};
 use super::paths::Paths;
 use super::plan::Plan;
 use crate::clock::Ticks;
-use crate::observe::{Arrived, Cause, Journey, Sent, Trigger};
+use crate::observe::{Arrived, Cause, Journey, Scene, Sent, SharedObserver, Trigger};
+
+/// Tells an observer of the machine that a run begins on.
+pub(super) fn begin(observer: &SharedObserver, plan: &Plan<'_>, memory: &HostMemory) {
+    observer.lock().unwrap_or_else(PoisonError::into_inner).begin(&Scene {
+        cycle: plan.clocks.core.period(),
+        microsecond: plan.clocks.ticks_per_microsecond(),
+        topology: plan.topology,
+        messages: plan.specs,
+        line_bytes: plan.config.l1.line_bytes,
+        buffers: memory.buffers().to_vec(),
+    });
+}
 
 impl<const W: usize> Context<W> {
     /// Prepares a step of a controller: tells it the time where the protocol has synchronised counters, and notes what

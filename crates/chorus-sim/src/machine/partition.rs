@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::address::{AgentId, Role};
@@ -25,7 +25,7 @@ use super::stuck::{StuckWave, stuck_waves};
 use super::translation::Client;
 use super::unit::Unit;
 use crate::clock::Ticks;
-use crate::observe::{Changes, Watched};
+use crate::observe::{Changes, Recorder, SharedObserver, Watched};
 use crate::stats::Stats;
 
 /// The agents of one partition.
@@ -144,8 +144,19 @@ impl<const W: usize> Partition<W> {
         Partition { units, banks, first_unit, first_bank, ctx, dispatcher, orders: Vec::new(), heard: 0, failure: None }
     }
 
+    /// Lets an observer be told of what happens in it, if there is one.
+    pub(super) fn observed(self, observer: Option<&SharedObserver>, plan: &Plan<'_>) -> Self {
+        let Some(observer) = observer else { return self };
+        let changes = Changes::default();
+        let is_watched = observer.lock().unwrap_or_else(PoisonError::into_inner).wants_messages();
+        let mut observed = if is_watched { self.watch(&changes) } else { self };
+        let recorder = Recorder::new(observer.clone(), plan.topology.l1s, changes);
+        observed.ctx.recorder = Some(Box::new(recorder));
+        observed
+    }
+
     /// Lets the lines of all its caches and banks be watched.
-    pub(super) fn watch(self, changes: &Changes) -> Self {
+    fn watch(self, changes: &Changes) -> Self {
         let watched =
             |at, inner| -> Box<dyn Controller<W>> { Box::new(Watched { at, inner, changes: changes.clone() }) };
         let unit = |unit: Unit<W>| unit.watched(watched);

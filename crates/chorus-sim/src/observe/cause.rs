@@ -41,7 +41,7 @@ pub enum Cause {
     L3,
     /// In the queue of a memory channel.
     DramQueue,
-    /// The memory itself.
+    /// The latency of the memory and its bus.
     Dram,
     /// The way between a bank and its memory controller.
     MemoryWay,

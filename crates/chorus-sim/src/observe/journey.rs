@@ -29,7 +29,7 @@ pub struct Segment {
 /// private cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Journey {
-    /// When it began.
+    /// The tick at which it began.
     pub(crate) sent: Ticks,
     pub(crate) segments: Vec<Segment>,
     /// The access that it serves.

@@ -80,7 +80,7 @@ impl Purpose {
 pub struct Served {
     /// The number of the access.
     pub number: AccessNumber,
-    /// Its purpose.
+    /// The purpose of the access.
     pub purpose: Purpose,
     /// The private cache that it went to.
     pub cache: AgentId,
@@ -106,7 +106,7 @@ pub struct Access {
 /// A part of the time of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Its first tick.
+    /// The tick at which it begins.
     pub from: Ticks,
     /// The tick at which the next interval begins.
     pub until: Ticks,

@@ -125,7 +125,7 @@ type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mixed>>;
 struct Cache {
     /// Accesses that it has been given, by their numbers in the driver.
     given: Vec<Option<Given>>,
-    /// Accesses so far.
+    /// Accesses that have been given numbers so far.
     count: u64,
 }
 
