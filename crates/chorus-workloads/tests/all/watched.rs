@@ -39,7 +39,8 @@ const EVERY: u64 = 4_321;
 fn watching_changes_nothing_and_notes_the_same_in_every_way() {
     for of in RUNS {
         let progress = Progress::default();
-        let watch = Watch { progress: Some(&progress), every: Some(EVERY), distributions: true, sharing: true };
+        let watch =
+            Watch { progress: Some(&progress), every: Some(EVERY), distributions: true, sharing: true, observer: None };
         let (bare, nothing) = run(of, (1, None), Watch::default());
         assert_eq!(nothing, Noted::default());
         let (simulated, noted) = run(of, (1, None), watch);

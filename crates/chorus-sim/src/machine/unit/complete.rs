@@ -104,7 +104,7 @@ impl<const W: usize> Unit<W> {
     pub(super) fn end_access(&mut self, id: u32, access: &LineAccess, ctx: &mut Context<W>, env: &Env<'_>) {
         self.accesses.remove(id);
         if ctx.latencies.is_some() {
-            self.note_latency(&access, ctx, env);
+            self.note_latency(access, ctx, env);
         }
         let wave = usize::from(access.wave);
         match access.kind {
