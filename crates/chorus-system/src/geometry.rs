@@ -4,9 +4,10 @@
 //! simulator computes with. A mistyped number does not ask for more memory than there is.
 
 use crate::config::{
-    AccessEnergy, Clocks, CommandProcessor, Core, CpuCores, Directory, Dram, DramModel, Energy, Gddr5, Hierarchy, L1,
-    L2, L3, L3Kind, Memory, MemorySide, SystemConfig, Tu, Watchdog, WorkGroupOrder,
+    Clocks, CommandProcessor, Core, CpuCores, Directory, Dram, DramModel, Gddr5, Hierarchy, L1, L2, L3, L3Kind, Memory,
+    MemorySide, SystemConfig, Tu, Watchdog, WorkGroupOrder,
 };
+use crate::energy::{AccessEnergy, Energy};
 use crate::fences::Fences;
 use crate::instructions::Instructions;
 use crate::networks::{Dragonfly, Link, LinkKind, Mesh, Network, NetworkKind};

@@ -12,6 +12,7 @@
 //! | `networks.rs` | its networks, part of the same types |
 //! | `instructions.rs` | its machine instructions by class, part of the same types |
 //! | `fences.rs` | the cost of its fences, part of the same types |
+//! | `energy.rs` | the energies of its events, part of the same types |
 //! | `timing.rs` | the variation of its times from run to run, part of the same types |
 //! | `schema.rs` | keys and kinds of value, read off those types |
 //! | `kinds.rs` | which keys a table has, given the kind that it chooses |
@@ -32,6 +33,7 @@
 
 mod config;
 mod derived;
+mod energy;
 mod entries;
 mod error;
 mod fences;
@@ -52,12 +54,12 @@ mod text_file;
 mod timing;
 
 pub use config::{
-    AccessEnergy, AtomicLanes, AtomicOrder, BankOrder, Clocks, CommandProcessor, Core, CpuCores, Directory,
-    DirectoryRange, DirectoryReplacement, Dram, DramModel, DramTiming, Energy, Gddr5, Hierarchy, Holds, L1, L2, L3,
-    L3Kind, Memory, MemorySide, Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog, WorkGroupOrder,
-    WritePolicy,
+    AtomicLanes, AtomicOrder, BankOrder, Clocks, CommandProcessor, Core, CpuCores, Directory, DirectoryRange,
+    DirectoryReplacement, Dram, DramModel, DramTiming, Gddr5, Hierarchy, Holds, L1, L2, L3, L3Kind, Memory, MemorySide,
+    Placement, Replacement, Scheduler, SystemConfig, Tu, Watchdog, WorkGroupOrder, WritePolicy,
 };
 pub use derived::{Derived, derived};
+pub use energy::{AccessEnergy, Energy};
 pub use entries::{Entry, Origin, entries};
 pub use error::SystemError;
 pub use fences::Fences;

@@ -18,7 +18,7 @@ use crate::verbs::arguments::whole;
 const BYTES_PER_ACCESS: u64 = 310;
 const BYTES_PER_MESSAGE: u64 = 420;
 
-/// Arguments of timelines.
+/// The timeline that a run writes, and what of the run is in it.
 #[derive(Debug, Args)]
 pub struct TimelineArguments {
     /// Write a timeline for Perfetto (ui.perfetto.dev): what every wavefront, cache, port, bank and memory channel did

@@ -45,7 +45,7 @@ pub struct Description {
     pub reasons: Option<String>,
     /// The time between two events around a launch that no clock of the GPU sees, in microseconds.
     pub between_events_us: f64,
-    /// The same where the kernel finds cold caches, if it is another one.
+    /// The time between two events around a launch that finds cold caches, if it is another one.
     pub between_events_cold_us: Option<f64>,
     /// A load that takes fewer cycles hits in the L1, in probes that tell hits from misses.
     pub hit_below: f64,

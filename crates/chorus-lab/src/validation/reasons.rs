@@ -10,7 +10,6 @@ use crate::document::{Document, DocumentError, read_file};
 struct Reason {
     /// The beginning of the titles of the rows that it explains.
     rows: String,
-    /// The reason.
     reason: String,
 }
 

@@ -105,7 +105,7 @@ pub struct CounterAgreement {
     pub caches: &'static str,
     /// The cases with the counter on both sides.
     pub cases: usize,
-    /// Those of them that are within [`COUNTERS_WITHIN`], or whose difference is noise.
+    /// The cases that are within [`COUNTERS_WITHIN`], or whose difference is noise.
     pub near: usize,
 }
 

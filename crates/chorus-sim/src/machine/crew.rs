@@ -110,6 +110,23 @@ struct Shared<'a, const W: usize> {
     tally_count: usize,
 }
 
+impl<'a, const W: usize> Shared<'a, W> {
+    fn new(plan: &'a Plan<'a>, memory: &'a HostMemory, pages: Pages, partitions: usize, tally_count: usize) -> Self {
+        Shared {
+            plan,
+            memory,
+            pages: RwLock::new(pages),
+            trays: (0..partitions).map(|_| Mutex::new(Tray::new(partitions))).collect(),
+            answers: (0..partitions).map(|_| Mutex::default()).collect(),
+            task: Mutex::new(Task::Stop),
+            tasks: AtomicU64::new(0),
+            busy: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+            tally_count,
+        }
+    }
+}
+
 /// Takes a lock. A thread that panicked while holding it has ended the run anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -297,18 +314,7 @@ where
     let shares = shares(&plan, settings.threads as usize);
     let owners = shared_owners(&plan, &shares);
     let pages = Pages::new(&config.memory, config.hierarchy.modules(), memory.buffers(), config.l1.line_bytes);
-    let shared = Shared {
-        plan: &plan,
-        memory,
-        pages: RwLock::new(pages),
-        trays: shares.iter().map(|_| Mutex::new(Tray::new(shares.len()))).collect(),
-        answers: shares.iter().map(|_| Mutex::default()).collect(),
-        task: Mutex::new(Task::Stop),
-        tasks: AtomicU64::new(0),
-        busy: AtomicUsize::new(0),
-        failed: AtomicBool::new(false),
-        tally_count: protocol.tallies().len(),
-    };
+    let shared = Shared::new(&plan, memory, pages, shares.len(), protocol.tallies().len());
     let partition = |number: usize| {
         let own = build::partition::<W, _>(&plan, protocol, &build, &shares, number as u8, Arc::clone(&owners))?;
         Ok(own.observed(watch.observer, &plan))

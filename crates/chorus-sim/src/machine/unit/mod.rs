@@ -143,7 +143,7 @@ pub(super) struct Unit<const W: usize> {
     next_order: Ticks,
     /// The sectors that the private cache has fetched, where it fetches lines by sectors.
     sectors: Option<Box<Sectors>>,
-    /// Those of them that are on their way.
+    /// Sectors that are on their way.
     sectors_in_flight: u32,
     /// Hundredths of a cycle that parts of atomics have left over.
     rest_of_parts: u64,
