@@ -332,7 +332,7 @@ fn the_json_of_a_reproduction_holds_figures_claims_and_failures() {
     let directory = Directory::new();
     let made = make(directory.path(), &hostile, false, &AtomicBool::new(false));
     let json = made.to_json();
-    assert_eq!(json["schema_version"], 3);
+    assert_eq!(json["schema_version"], 4);
     let paper = &json["papers"][0];
     assert_eq!((paper["name"].as_str(), paper["runs"].as_u64()), (Some("fixture"), Some(17)));
     assert_eq!(paper["wrong_results"], 1);
