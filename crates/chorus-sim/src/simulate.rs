@@ -190,7 +190,7 @@ where
         let kernels = run_streams(machine, config, protocol, streams, &memory, watch.progress)?;
         let (simulated_ns, machine_clocks) = (machine.nanoseconds(), machine.clocks());
         let (stats, tallies) = machine.count();
-        let mut metrics = metrics(&stats, simulated_ns, config, protocol, &machine.clocks());
+        let mut metrics = metrics(&stats, simulated_ns, config, protocol, &machine_clocks);
         metrics.extend(tallies);
         let processor = machine.processor();
         if matches!(processor.commands(), Commands::Table | Commands::TableOfRanges) {

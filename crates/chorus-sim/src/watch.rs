@@ -33,8 +33,7 @@ pub struct Noted {
     pub sharing: Option<SharingReport>,
 }
 
-/// The progress of a run. Its main thread writes this at the end of every turn, and any
-/// thread may read it.
+/// The progress of a run. Its main thread writes this at the end of every turn, and any thread may read it.
 #[derive(Debug, Default)]
 pub struct Progress {
     cycles: AtomicU64,

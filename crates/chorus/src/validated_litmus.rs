@@ -86,8 +86,11 @@ struct Explored {
 /// There is nothing for a test that the protocol cannot run, or that breaks a rule.
 fn explore(protocol: &'static dyn Protocol, test: &LitmusTest, on_one_sm: bool) -> Option<Explored> {
     let mut explored = Explored { outcomes: BTreeSet::new(), is_whole: true };
-    let apart = if on_one_sm { Vec::new() } else { Placement::all(protocol, &test.program) };
-    for placement in std::iter::once(Placement::OneModule).chain(apart) {
+    let mut placements = BTreeSet::from([Placement::OneModule]);
+    if !on_one_sm {
+        placements.extend(Placement::all(protocol, &test.program));
+    }
+    for placement in placements {
         let mut config = MachineConfig::for_placed(&test.program, placement).ok()?;
         config.loads = Loads::NonBlocking;
         if on_one_sm {

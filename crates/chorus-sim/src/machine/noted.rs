@@ -7,7 +7,6 @@ use std::sync::{Arc, PoisonError};
 use chorus_kernel::HostMemory;
 use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::message::{Channel, Message, MessageSpec, TrafficClass};
-use chorus_protocol::registry::Counters;
 
 use super::context::Context;
 use super::fabric::{Fabric, Passed};
@@ -40,9 +39,7 @@ impl<const W: usize> Context<W> {
 
     #[inline(never)]
     fn note_step(&mut self, plan: &Plan<'_>, now: Ticks, trigger: Trigger) {
-        if plan.counters == Counters::Synchronised {
-            self.outbox.now = plan.clocks.core.count(now) + 1;
-        }
+        self.tell_time(plan, now);
         if let Trigger::Message { id, .. } = trigger
             && self.recorder.is_some()
         {

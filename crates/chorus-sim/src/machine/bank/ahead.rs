@@ -1,4 +1,5 @@
-//! What a bank will look at when it runs: its next messages, and the next line that it has read from memory.
+//! Reading ahead for a bank: before it runs, the host is asked for its next messages and for the next line that has
+//! come from memory.
 
 use chorus_protocol::controller::Depth;
 use chorus_protocol::prefetch::prefetch;

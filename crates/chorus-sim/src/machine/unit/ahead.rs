@@ -1,5 +1,5 @@
-//! What a unit will look at when it runs: its next messages, its next answer, the head of its access queue and the
-//! wavefront that issues next.
+//! Reading ahead for a compute unit: before it runs, the host is asked for its next messages, its next answer, the head
+//! of its access queue, and the wavefront that issues next.
 
 use chorus_kernel::Operation;
 use chorus_protocol::access::Txn;

@@ -32,10 +32,11 @@ pub fn print_claims(paper: &ReproducedPaper, session: &mut Session) -> Result<()
         print_table(&told, session)?;
         session.output.line("")?;
     }
-    for claim in told.iter().filter(|claim| needs_reason(claim)) {
+    let explained: Vec<_> = told.into_iter().filter(|claim| needs_reason(claim)).collect();
+    for claim in &explained {
         session.output.paragraph(&format!("{} {}: {}.", claim.id, claim.verdict, claim.reason))?;
     }
-    if told.iter().any(|claim| needs_reason(claim)) {
+    if !explained.is_empty() {
         session.output.line("")?;
     }
     if !unmeasured.is_empty() {
