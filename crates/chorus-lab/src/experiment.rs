@@ -7,6 +7,7 @@ mod check;
 mod coverage;
 mod multiples;
 mod sets;
+mod smaller;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +21,8 @@ use crate::run::RunSpec;
 use crate::stats::Mean;
 
 pub use sets::Sets;
+use smaller::Smaller;
+pub use smaller::SmallerInput;
 
 /// The name of a protocol in a series that stands for the baseline of each workload, where workloads have different
 /// ones.
@@ -46,6 +49,9 @@ pub struct Experiment {
     /// Named sets of workloads. A list of workloads contains a set as `"@NAME"`.
     #[serde(default)]
     pub sets: Sets,
+    /// The inputs of workloads that would take too long at a scale.
+    #[serde(default)]
+    smaller: Vec<Smaller>,
     /// The runs, as matrices of workloads and protocols.
     #[serde(rename = "matrix")]
     pub matrices: Vec<Matrix>,
@@ -357,7 +363,7 @@ impl Experiment {
                 .flat_map(|workload| matrix.protocols.iter().map(move |protocol| (workload, protocol)))
             {
                 for machine in self.machines(matrix, scale) {
-                    runs.extend(matrix.seeds.iter().map(|&seed| machine.run(workload, protocol, seed)));
+                    runs.extend(matrix.seeds.iter().map(|&seed| self.run(&machine, workload, protocol, seed)));
                 }
             }
         }
@@ -451,7 +457,7 @@ impl Experiment {
             };
             let is_there = has(&matrix.workloads, workload) && has(&matrix.protocols, protocol);
             if let Some(machine) = machine.filter(|_| is_there) {
-                return matrix.seeds.iter().map(|&seed| machine.run(workload, protocol, seed)).collect();
+                return matrix.seeds.iter().map(|&seed| self.run(&machine, workload, protocol, seed)).collect();
             }
         }
         Vec::new()
@@ -478,6 +484,21 @@ impl Experiment {
         let set = jitter.into_iter().chain(variant.into_iter().flat_map(|variant| variant.overrides(scale))).collect();
         let annotate = variant.map_or(Annotate::Hand, |variant| variant.annotate);
         Machine { system: self.system_of(variant).to_string(), scale, set, annotate }
+    }
+
+    /// One run on a machine, with the input that the workload has at its scale.
+    fn run(&self, machine: &Machine, workload: &str, protocol: &str, seed: u64) -> RunSpec {
+        let Machine { system, scale, set, annotate } = machine;
+        RunSpec {
+            system: system.clone(),
+            protocol: protocol.to_owned(),
+            workload: workload.to_owned(),
+            scale: *scale,
+            seed,
+            graph: None,
+            annotate: *annotate,
+            set: set.iter().cloned().chain(self.smaller_sizes(workload, *scale)).collect(),
+        }
     }
 
     /// The system of a variant.
@@ -514,21 +535,6 @@ struct Machine {
     scale: Scale,
     set: Vec<String>,
     annotate: Annotate,
-}
-
-impl Machine {
-    fn run(&self, workload: &str, protocol: &str, seed: u64) -> RunSpec {
-        RunSpec {
-            system: self.system.clone(),
-            protocol: protocol.to_owned(),
-            workload: workload.to_owned(),
-            scale: self.scale,
-            seed,
-            graph: None,
-            annotate: self.annotate,
-            set: self.set.clone(),
-        }
-    }
 }
 
 impl Variant {

@@ -190,6 +190,9 @@ impl Report<'_> {
                 self.scale
             );
         }
+        for input in self.experiment.smaller_inputs(self.scale) {
+            let _ = writeln!(out, "<p>{}</p>", escape(&input.sentence(self.scale)));
+        }
         out
     }
 

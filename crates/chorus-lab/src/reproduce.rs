@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::claim::{self, Evaluation, Measured, Predicted};
 use crate::comparison;
 use crate::dashboard::{self, IndexEntry};
-use crate::experiment::Figure;
+use crate::experiment::{Figure, SmallerInput};
 use crate::figure::{FigureData, Results};
 use crate::matrix::{Lab, MatrixError};
 use crate::paper::Paper;
@@ -102,6 +102,8 @@ pub struct ReproducedPaper {
     pub predictions: Vec<Predicted>,
     /// The headline figure at other scales, as it was recorded.
     pub at_scales: Vec<AtScale>,
+    /// The workloads that had a smaller input than the scale stands for.
+    pub smaller_inputs: Vec<SmallerInput>,
     /// The runs of the paper.
     pub records: Vec<Record>,
     /// The file of the paper's page; none after cancellation.
@@ -197,6 +199,7 @@ impl ReproducedPaper {
             "trends": self.at_scale(&self.trends),
             "predictions": self.predictions,
             "recorded": self.at_scales,
+            "smaller_inputs": self.smaller_inputs,
             "failures": failures,
             "page": self.page.as_ref().map(|path| path.display().to_string()),
         })
@@ -285,7 +288,20 @@ fn compute(paper: &Paper, request: &Request<'_>, results: &Results<'_>) -> Repro
     let (name, title) = (experiment.name.clone(), experiment.title.clone());
     let scale = request.scale;
     let at_scales = paper.recorded.figures(experiment, &paper.statements.claims, scale);
-    ReproducedPaper { name, title, scale, figures, claims, trends, predictions, at_scales, records, page: None }
+    let smaller_inputs = experiment.smaller_inputs(scale);
+    ReproducedPaper {
+        name,
+        title,
+        scale,
+        figures,
+        claims,
+        trends,
+        predictions,
+        at_scales,
+        smaller_inputs,
+        records,
+        page: None,
+    }
 }
 
 fn write_page(

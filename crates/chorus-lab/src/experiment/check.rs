@@ -20,6 +20,7 @@ impl Experiment {
             matrix.check(document, known)?;
             self.sets.check_workloads(document, &matrix.workloads, known)?;
         }
+        self.check_smaller_inputs(document)?;
         for figure in &self.figures {
             self.check_figure(figure, document, known)?;
         }

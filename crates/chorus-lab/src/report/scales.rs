@@ -25,6 +25,9 @@ impl Report<'_> {
                 let text = format!("Not run at {} scale, and not in its means: {}.", at.scale, absent.join(", "));
                 let _ = writeln!(out, "<p>{}</p>", escape(&text));
             }
+            for input in self.experiment.smaller_inputs(at.scale) {
+                let _ = writeln!(out, "<p>{}</p>", escape(&input.sentence(at.scale)));
+            }
         }
         out.push_str(&self.bars_at_scales());
         let costs = self.at_scales.iter().map(|at| format!("{} scale: {}.", capitalised(at), at.cost()));

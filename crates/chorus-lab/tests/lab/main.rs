@@ -11,6 +11,7 @@ mod notes;
 mod pages;
 mod recorded;
 mod sets;
+mod smaller_inputs;
 mod stated;
 mod stores;
 mod sweeps;

@@ -67,6 +67,9 @@ pub struct Arguments {
     /// several seeds differ as those of real machines do.
     #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u32).range(0..=JITTER_MAX), allow_negative_numbers = true)]
     jitter: Option<u32>,
+    /// Give every workload its own input, also where the experiment has a smaller one because the runs take very long.
+    #[arg(long)]
+    whole_inputs: bool,
     /// Run nothing. Say how many runs are missing, and how long they will take by what earlier runs cost.
     #[arg(long)]
     estimate: bool,
@@ -96,6 +99,9 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             // Results at other scales were recorded for the seeds of the experiment.
             paper.recorded = Recorded::default();
         }
+    }
+    if arguments.whole_inputs {
+        papers.iter_mut().for_each(|paper| paper.experiment.take_whole_inputs());
     }
     // A directory that cannot be written is reported before anything is computed.
     let store = Store::open(&arguments.study.out.join(STORE_FILE))?;
@@ -213,6 +219,10 @@ fn print(reproduction: &Reproduction, session: &mut Session) -> Result<(), Failu
 fn print_paper(paper: &ReproducedPaper, session: &mut Session) -> Result<(), Failure> {
     session.output.line(&format!("{}: {}\n", paper.name, paper.title))?;
     verdicts::print_headlines(paper, session)?;
+    for input in &paper.smaller_inputs {
+        session.output.paragraph(&input.sentence(paper.scale))?;
+        session.output.line("")?;
+    }
     for figure in &paper.figures {
         print_figure(figure, session)?;
     }
