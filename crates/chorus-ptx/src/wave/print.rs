@@ -205,8 +205,7 @@ impl Wavefront {
     }
 
     fn say(&mut self, line: String) {
-        let mut printed = self.running.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        printed.push((self.id.work_group, self.id.wave, self.printed, line));
+        self.running.printed().push((self.id.work_group, self.id.wave, self.printed, line));
         self.printed += 1;
     }
 }
