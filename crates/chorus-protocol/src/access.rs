@@ -408,7 +408,7 @@ pub struct LoadRequest {
 }
 
 /// The end of one operation: a load or atomic has its values, a store is performed, or a fence is passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Completion<const W: usize> {
     /// The operation that has ended.
     pub txn: Txn,

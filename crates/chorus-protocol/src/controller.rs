@@ -12,7 +12,7 @@ use crate::access::{Completion, CoreRequest, LoadRequest, Txn};
 use crate::address::{AgentId, LineAddr, Role};
 use crate::line::{ByteMask, LineData};
 use crate::message::Message;
-use crate::save::{Damaged, Reader, Restore};
+use crate::save::{self, Damaged, Reader, Restore, Save};
 use crate::sharers::Sharers;
 use crate::tally::Tally;
 
@@ -105,7 +105,7 @@ impl std::error::Error for Unspecified {}
 pub type StepResult = Result<Outcome, Unspecified>;
 
 /// Everything that a step produces, reused from step to step.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Save)]
 pub struct Outbox<const W: usize> {
     /// Messages in the order in which they were sent.
     pub messages: Vec<Message<W>>,

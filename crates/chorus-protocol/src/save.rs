@@ -168,6 +168,16 @@ impl<T: Save> Save for Box<T> {
     }
 }
 
+impl<T: Save> Save for Box<[T]> {
+    fn save(&self, to: &mut Vec<u8>) {
+        save_all(self.iter(), to);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        load_all(from)
+    }
+}
+
 impl<T: Save> Save for Reverse<T> {
     fn save(&self, to: &mut Vec<u8>) {
         self.0.save(to);
