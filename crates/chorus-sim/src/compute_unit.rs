@@ -161,7 +161,7 @@ impl Needs {
 }
 
 /// A resident work-group, or a CPU thread that counts as one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub struct Group {
     /// Wavefronts that have not finished.
     pub running: u32,

@@ -1,7 +1,5 @@
 //! What programs say: `printf`, and assertions that fail.
 
-use std::sync::PoisonError;
-
 use chorus_kernel::{LANES, Mask};
 
 use super::Wavefront;

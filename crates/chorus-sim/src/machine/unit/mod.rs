@@ -116,7 +116,6 @@ pub(super) struct Unit<const W: usize> {
     pub(super) waves: Vec<Option<WaveSlot>>,
     #[save(built)]
     spare_states: SpareStates,
-    #[save(apart)]
     groups: Slab<Group>,
     slots: IssueSlots,
     pub(super) accesses: AccessQueue,
