@@ -224,7 +224,7 @@ fn check_all(machines: &[&str], set: &[&str]) {
         let mut protocols = 0;
         for (seed, &protocol) in PROTOCOLS.iter().enumerate() {
             let start = std::time::Instant::now();
-            let case = Case { config: &config, protocol, only_ptx: seed % 2 == 0, threads: 1 + (seed % 2) as u32 };
+            let case = Case { config: &config, protocol, only_ptx: seed % 2 == 0, threads: 1 };
             let n = case.check((100 * number + seed) as u64);
             eprintln!("{machine} {} {n} {:?}", protocol.name(), start.elapsed());
             protocols += usize::from(n > 0);
@@ -236,4 +236,9 @@ fn check_all(machines: &[&str], set: &[&str]) {
 #[test]
 fn on_one_gpu() {
     check_all(&["tc"], &[]);
+}
+
+#[test]
+fn on_others() {
+    for s in chorus_system::SYSTEMS.iter().filter(|s| s.name != "tc" && (std::env::var("ONLY").map_or(s.name != "rec-64gpu", |o| o == s.name))) { check_all(&[s.name], &[]); }
 }
