@@ -43,6 +43,11 @@ impl<'b> Reader<'b> {
         Ok(taken)
     }
 
+    /// The number of bytes that are left.
+    pub fn left(&self) -> usize {
+        self.rest.len()
+    }
+
     /// Fails if bytes are left.
     pub fn end(self) -> Result<(), Damaged> {
         if self.rest.is_empty() { Ok(()) } else { Err(Damaged) }

@@ -83,7 +83,7 @@ impl<const W: usize> Streams<'_, '_, '_, W> {
         while self.course.running.iter().any(Option::is_some) {
             match self.machine.run_until_over(self.watch.checkpoints)? {
                 Pause::Over(number) => self.end_kernel(number)?,
-                Pause::Checkpoint => self.keep()?,
+                Pause::Checkpoint => self.keep(),
             }
         }
         self.machine.finish()?;
@@ -132,12 +132,12 @@ impl<const W: usize> Streams<'_, '_, '_, W> {
     }
 
     /// Keeps a checkpoint.
-    fn keep(&mut self) -> Result<(), SimError> {
-        let Some(checkpoints) = self.watch.checkpoints else { return Ok(()) };
+    fn keep(&mut self) {
+        let Some(checkpoints) = self.watch.checkpoints else { return };
         let mut state = Vec::new();
         self.course.save(&mut state);
         self.machine.keep_all(&mut state);
-        if checkpoints.keep(&state) { Ok(()) } else { Err(SimError::Stopped) }
+        checkpoints.keep(&state);
     }
 
     /// Goes on from a checkpoint. The programs decide on their kernels once more, by the words that they read then.

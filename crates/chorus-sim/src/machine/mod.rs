@@ -70,9 +70,6 @@ pub enum SimError {
     /// The run cannot go on from a checkpoint.
     #[error(transparent)]
     Damaged(#[from] Damaged),
-    /// The run was stopped behind a checkpoint.
-    #[error("the run was stopped behind a checkpoint")]
-    Stopped,
 }
 
 impl From<Unspecified> for Box<SimError> {

@@ -141,9 +141,8 @@ impl Checkpoints for Moments {
         self.wanted.get(kept).is_some_and(|&wanted| wanted <= turn)
     }
 
-    fn keep(&self, state: &[u8]) -> bool {
+    fn keep(&self, state: &[u8]) {
         self.kept.lock().unwrap().push(state.to_vec());
-        true
     }
 }
 
