@@ -4,11 +4,13 @@
 //! that advances by the golden ratio, and a mixing function. It is small, has no bad seeds, and gives the same numbers
 //! everywhere.
 
+use chorus_protocol::save::{self, Save};
+
 /// The step of the counter: the golden ratio as a fraction of 2^64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A SplitMix64 generator, which is its counter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub struct SplitMix64 {
     counter: u64,
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use chorus_protocol::save::{self, Damaged, Reader, Save};
 use chorus_system::AtomicOrder;
 
 use crate::annotation::{AccessMode, Annotation, Share};
@@ -18,7 +19,7 @@ use crate::source::WaveSource;
 use crate::wave::Wave;
 
 /// The identity of a wavefront within a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct WaveId {
     /// Work-group within the launch.
     pub work_group: u32,
@@ -47,6 +48,15 @@ pub struct WaveStart {
     pub costs: Option<Arc<InstructionCosts>>,
 }
 
+/// State that the wavefronts of a launch share beside memory and local data, such as the text that they have printed.
+pub trait LaunchState: Send + Sync {
+    /// Appends the state.
+    fn keep(&self, to: &mut Vec<u8>);
+
+    /// Takes over the state of the same launch.
+    fn restore(&self, from: &mut Reader<'_>) -> Result<(), Damaged>;
+}
+
 type Body = dyn Fn(Wave) -> Pin<Box<dyn WaveSource>> + Send + Sync;
 type CpuBody = dyn Fn(Cpu) -> Pin<Box<dyn WaveSource>> + Send + Sync;
 
@@ -69,6 +79,7 @@ pub struct Kernel {
     /// CPU threads that start together with the work-groups.
     cpu_threads: u32,
     cpu_body: Option<Box<CpuBody>>,
+    state: Option<Arc<dyn LaunchState>>,
 }
 
 impl Kernel {
@@ -104,7 +115,24 @@ impl Kernel {
             body,
             cpu_threads: 0,
             cpu_body: None,
+            state: None,
         }
+    }
+
+    /// Tells of state that the wavefronts share.
+    pub fn with_state(mut self, state: Arc<dyn LaunchState>) -> Kernel {
+        self.state = Some(state);
+        self
+    }
+
+    /// Appends the state that the wavefronts share.
+    pub fn keep_state(&self, to: &mut Vec<u8>) {
+        self.state.iter().for_each(|state| state.keep(to));
+    }
+
+    /// Takes over the state that the wavefronts of the same launch share.
+    pub fn restore_state(&self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        self.state.iter().try_for_each(|state| state.restore(from))
     }
 
     /// Sets the number of registers per work-item.

@@ -4,6 +4,8 @@
 
 use std::ops::{Add, BitAnd, BitOr, Div, Index, Mul, Not, Rem, Sub};
 
+use chorus_protocol::save::{self, Save};
+
 /// Work-items of a wavefront.
 pub const LANES: usize = 32;
 
@@ -173,7 +175,7 @@ impl<T: Copy + Rem<Output = T>, R: Into<Lanes<T>>> Rem<R> for Lanes<T> {
 }
 
 /// A set of lanes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct Mask(pub u32);
 
 impl Mask {

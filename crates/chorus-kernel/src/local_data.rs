@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use chorus_protocol::save::{Damaged, Reader, Restore, Save};
+
 use crate::kernel::Kernel;
 
 /// The words that the wavefronts of a work-group share. Work-groups start often, and most kernels have no such words.
@@ -21,5 +23,15 @@ impl LocalData {
     #[inline]
     pub fn words(&self) -> &[Cell<u32>] {
         self.0.as_ref().map_or(&[], |words| words)
+    }
+}
+
+impl Restore for LocalData {
+    fn keep(&self, to: &mut Vec<u8>) {
+        self.words().iter().for_each(|word| word.get().save(to));
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        self.words().iter().try_for_each(|word| u32::load(from).map(|value| word.set(value)))
     }
 }

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use chorus_protocol::address::LineAddr;
 use chorus_protocol::line::{ByteMask, LineData};
+use chorus_protocol::save::{Damaged, Reader, Save};
 
+use crate::host_reads::HostReads;
 use crate::lanes::Word;
 use crate::word_set::normal;
 
@@ -63,11 +65,19 @@ pub struct HostMemory {
     buffers: Vec<Range<usize>>,
     /// Words that no kernel writes, as sorted ranges.
     read_only: Vec<Range<usize>>,
+    /// The words that the host program reads.
+    pub(crate) reads: HostReads,
 }
 
 impl Default for HostMemory {
     fn default() -> Self {
-        HostMemory { alignment_words: ALIGNMENT_WORDS, words: Vec::new(), buffers: Vec::new(), read_only: Vec::new() }
+        HostMemory {
+            alignment_words: ALIGNMENT_WORDS,
+            words: Vec::new(),
+            buffers: Vec::new(),
+            read_only: Vec::new(),
+            reads: HostReads::default(),
+        }
     }
 }
 
@@ -78,6 +88,7 @@ impl Clone for HostMemory {
             words: self.words.iter().map(|word| AtomicU32::new(word.load(Ordering::Relaxed))).collect(),
             buffers: self.buffers.clone(),
             read_only: self.read_only.clone(),
+            reads: HostReads::default(),
         }
     }
 }
@@ -117,7 +128,7 @@ impl HostMemory {
     /// Reads one element of a buffer.
     pub fn get<T: Word>(&self, buf: Buf<T>, index: usize) -> T {
         assert!(index < buf.len, "element {index} of a buffer of {}", buf.len);
-        T::from_bits(self.load(buf.start as usize + index))
+        T::from_bits(self.host_load(buf.start as usize + index))
     }
 
     /// Writes one element of a buffer.
@@ -174,6 +185,28 @@ impl HostMemory {
     #[inline]
     pub fn load(&self, word: usize) -> u32 {
         self.words[word].load(Ordering::Relaxed)
+    }
+
+    /// Reads the word of a number for the host program. What it decides by such words is known again when a run goes on
+    /// from a checkpoint.
+    #[inline]
+    pub fn host_load(&self, word: usize) -> u32 {
+        let value = self.load(word);
+        if self.reads.are_watched() { self.reads.pass(value) } else { value }
+    }
+
+    /// Appends the values of all words.
+    pub fn keep(&self, to: &mut Vec<u8>) {
+        self.words.len().save(to);
+        self.words.iter().for_each(|word| word.load(Ordering::Relaxed).save(to));
+    }
+
+    /// Takes over the values of all words of a memory with the same buffers.
+    pub fn restore(&self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        if usize::load(from)? != self.words.len() {
+            return Err(Damaged);
+        }
+        self.words.iter().try_for_each(|word| u32::load(from).map(|value| word.store(value, Ordering::Relaxed)))
     }
 
     /// Writes the word of a number.

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use chorus_protocol::access::{AtomicOp, Order, Scope};
+use chorus_protocol::save::{self, Save};
 
 use crate::lanes::{LANES, Mask};
 
 /// The kind of a memory operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub enum MemoryOpKind {
     /// A read of memory.
     #[default]
@@ -19,7 +20,7 @@ pub enum MemoryOpKind {
 }
 
 /// One memory instruction of a wavefront: an address and a value per lane, or up to four adjacent ones.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 #[repr(C)]
 pub struct MemoryOp {
     /// The kind of the operation.
@@ -45,7 +46,7 @@ pub struct MemoryOp {
 }
 
 /// How far a memory instruction has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub(crate) enum Progress {
     /// Nobody has asked for its values yet.
     #[default]
@@ -60,7 +61,7 @@ pub(crate) enum Progress {
 
 /// Where a memory instruction has the words that its lanes touch. Slots are most of the memory of a wavefront, so
 /// words take room of their own only where nothing else will do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 enum Place {
     /// Lane `i` touches the `i`-th word from the first one on, and every lane takes part. This is the usual case.
     #[default]
@@ -76,7 +77,7 @@ enum Place {
 }
 
 /// The parts of a memory instruction that most instructions do without.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 struct Apart {
     /// The words of a store or an atomic, the first ones of each lane.
     words: [u32; LANES],
@@ -85,7 +86,7 @@ struct Apart {
 }
 
 /// An instruction on several words per lane, on parts of words, or with an expected value per lane.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 struct Wide {
     words_per_lane: u8,
     /// The bytes that a store writes in each word of a lane, one bit each.

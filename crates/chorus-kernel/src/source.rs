@@ -9,6 +9,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
+use chorus_protocol::save::{Damaged, Reader};
+
 use crate::wave_state::WaveState;
 
 /// A source of the operations of one wavefront.
@@ -24,6 +26,19 @@ pub trait WaveSource {
     /// without such a text has none.
     fn place(&self) -> Option<String> {
         None
+    }
+
+    /// Whether the state of the source can be written down. That of a future cannot.
+    fn can_be_kept(&self) -> bool {
+        false
+    }
+
+    /// Appends the state of a source that can be kept.
+    fn keep(&self, _to: &mut Vec<u8>) {}
+
+    /// Takes over the state of a source of the same wavefront. This one has just been made.
+    fn restore(self: Pin<&mut Self>, _from: &mut Reader<'_>) -> Result<(), Damaged> {
+        Err(Damaged)
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use chorus_protocol::access::{Order, Scope};
 use chorus_protocol::prefetch::prefetch;
+use chorus_protocol::save::{self, Damaged, Reader, Save};
 use chorus_system::{AtomicOrder, SystemConfig};
 
 use crate::costs::InstructionCosts;
@@ -19,7 +20,7 @@ use crate::source::WaveSource;
 use crate::wave::Wave;
 
 /// One entry of a wavefront's queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum Operation {
     /// That many arithmetic instructions.
     Alu(u32),
@@ -53,7 +54,7 @@ pub enum Operation {
 }
 
 /// When and where a wavefront is, as the machine sees it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub struct Surroundings {
     /// The cycle of the core's clock. On the flat machine, the operations that the wavefront has issued.
     pub cycle: u64,
@@ -69,7 +70,7 @@ pub struct Surroundings {
 const NO_SLOT: u16 = u16::MAX;
 
 /// The state that a wavefront's source and its compute unit share.
-#[derive(Debug)]
+#[derive(Debug, Save)]
 pub struct WaveState {
     /// Operations in order. Those before `next` have been taken out. The source runs only when all have been, so they
     /// are removed together.
@@ -445,6 +446,27 @@ impl WaveTask {
     /// The place in the text of its program where the wavefront is, if it has one.
     pub fn place(&self) -> Option<String> {
         self.source.place()
+    }
+
+    /// Whether the wavefront can be kept: its source can be, or has ended.
+    pub fn can_be_kept(&self) -> bool {
+        self.ended || self.source.can_be_kept()
+    }
+
+    /// Appends the state of a wavefront that can be kept.
+    pub fn keep(&self, to: &mut Vec<u8>) {
+        self.ended.save(to);
+        self.state.borrow().save(to);
+        if !self.ended {
+            self.source.keep(to);
+        }
+    }
+
+    /// Takes over the state of the same wavefront. This one has just been started.
+    pub fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        self.ended = bool::load(from)?;
+        *self.state.borrow_mut() = WaveState::load(from)?;
+        if self.ended { Ok(()) } else { self.source.as_mut().restore(from) }
     }
 
     /// The state shared with the source.

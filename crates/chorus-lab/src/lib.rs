@@ -15,6 +15,7 @@
 //! | `annotate.rs` | where the annotations of kernels come from |
 //! | `jobs.rs` | workloads that run at the same time |
 //! | `simulate.rs` | one run on the simulator |
+//! | `checkpoint.rs` | checkpoints of runs, in files |
 //! | `bench.rs` | how fast the simulator is |
 //! | `document.rs` | TOML files with positions, and what can be wrong in them |
 //! | `experiment.rs`, `experiment/` | run matrices and figures as data, and what they must keep to |
@@ -46,6 +47,7 @@
 pub mod annotate;
 pub mod bench;
 pub mod chart;
+pub mod checkpoint;
 pub mod claim;
 pub mod comparison;
 pub mod dashboard;

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use chorus_kernel::{HostMemory, Kernel, Mismatch, Program, Verdict};
 use chorus_protocol::registry::{Promise, Protocol};
 use chorus_registry::Registry;
-use chorus_sim::{Noted, Settings, SimError, Simulated, Stream, Watch, quietly};
+use chorus_sim::{Checkpoints, Noted, Settings, SimError, Simulated, Stream, Watch, quietly};
 use chorus_trace::Recorder;
 use cpu_time::{ProcessTime, ThreadTime};
 
+use crate::checkpoint::{Checkpoint, Keeper, Keeping};
 use crate::jobs::Job;
 use crate::run::{Build, CheckResult, KernelResult, RunError, RunErrorKind, RunResult, RunSpec};
 use crate::setup::{self, Setup};
@@ -37,11 +38,23 @@ pub struct Manner<'r> {
     pub recorder: Option<&'r Recorder>,
     /// The choice of what is shown and noted of the run.
     pub watch: Watch<'r>,
+    /// The checkpoints that the run keeps.
+    pub keeping: Option<Keeping<'r>>,
+    /// The checkpoint that the run goes on from.
+    pub resume: Option<&'r Checkpoint>,
 }
 
 impl Default for Manner<'_> {
     fn default() -> Self {
-        Manner { allow_incoherent: false, threads: 1, window: None, recorder: None, watch: Watch::default() }
+        Manner {
+            allow_incoherent: false,
+            threads: 1,
+            window: None,
+            recorder: None,
+            watch: Watch::default(),
+            keeping: None,
+            resume: None,
+        }
     }
 }
 
@@ -60,8 +73,11 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<
     if let Some(refusal) = refused.filter(|_| !manner.allow_incoherent) {
         return Err(refusal);
     }
-    let (wall, processor) = (Instant::now(), Stopwatch::new(manner.threads));
-    let run = || run(setup, spec, manner);
+    let watches = Stopwatches::new(&manner);
+    let keeper = manner.keeping.map(|keeping| Keeper::new(keeping, spec, setup, &manner, &watches));
+    let checkpoints = keeper.as_ref().map(|keeper| keeper as &dyn Checkpoints);
+    let watch = Watch { checkpoints, resume: manner.resume.map(Checkpoint::state), ..manner.watch };
+    let run = || run(setup, spec, Manner { watch, ..manner });
     // Programs of users may do anything, and any program may under incoherent caches.
     let is_own = setup.jobs.iter().any(|job| job.workload.own_file().is_some());
     let (simulated, noted) = match lacks_coherence || is_own {
@@ -69,6 +85,7 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<
         false => run(),
     }?;
     let Build { chorus_version, git_revision } = build();
+    let [wall_s, user_s] = watches.elapsed();
     Ok(RunResult {
         spec: spec.clone(),
         parameters: setup.parameter_values(),
@@ -80,8 +97,8 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<
         git_revision,
         cycles: simulated.cycles,
         simulated_ns: simulated.simulated_ns,
-        wall_s: wall.elapsed().as_secs_f64(),
-        user_s: processor.elapsed().as_secs_f64(),
+        wall_s,
+        user_s,
         peak_rss_bytes: peak_rss_bytes(),
         accesses: simulated.accesses,
         result: match simulated.check {
@@ -98,6 +115,26 @@ pub fn simulate_on(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<
         readings: simulated.readings,
         notes: noted.into(),
     })
+}
+
+/// The time and the processor time that a run takes, with what it took before the checkpoint that it goes on from.
+pub(crate) struct Stopwatches {
+    wall: Instant,
+    processor: Stopwatch,
+    before: [f64; 2],
+}
+
+impl Stopwatches {
+    fn new(manner: &Manner<'_>) -> Stopwatches {
+        let before = manner.resume.map_or([0.0; 2], Checkpoint::took);
+        Stopwatches { wall: Instant::now(), processor: Stopwatch::new(manner.threads), before }
+    }
+
+    /// Both in seconds.
+    pub(crate) fn elapsed(&self) -> [f64; 2] {
+        let [wall, processor] = self.before;
+        [wall + self.wall.elapsed().as_secs_f64(), processor + self.processor.elapsed().as_secs_f64()]
+    }
 }
 
 /// The processor time that a run takes: that of its thread, or of the whole process where the run has several.
@@ -210,7 +247,7 @@ fn failure(error: SimError) -> RunError {
     let kind = match &error {
         SimError::Stuck(_) => RunErrorKind::Stuck,
         SimError::Unspecified(_) | SimError::Waits(_) => RunErrorKind::Defect,
-        SimError::Unsupported(_) => RunErrorKind::BadInput,
+        SimError::Unsupported(_) | SimError::Damaged(_) => RunErrorKind::BadInput,
         SimError::Undeclared(_) | SimError::ReadOnlyWritten(_) => RunErrorKind::Undeclared,
     };
     RunError::new(kind, error.to_string())

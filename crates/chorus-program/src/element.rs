@@ -129,9 +129,9 @@ impl Element {
     pub(crate) fn load(self, memory: &HostMemory, start: usize, index: u64) -> u64 {
         let byte = index * self.bytes();
         let word = start + (byte / 4) as usize;
-        let low = u64::from(memory.load(word));
+        let low = u64::from(memory.host_load(word));
         match self.bytes() {
-            8 => low | u64::from(memory.load(word + 1)) << 32,
+            8 => low | u64::from(memory.host_load(word + 1)) << 32,
             bytes => (low >> (8 * (byte % 4))) & u64::MAX >> (64 - 8 * bytes),
         }
     }

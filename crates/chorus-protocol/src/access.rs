@@ -2,12 +2,13 @@
 
 use crate::address::LineAddr;
 use crate::line::{ByteMask, LineData};
+use crate::save::{self, Save};
 
 /// Memory order of an operation.
 ///
 /// Drivers lower acquire and release to fences around the operation. A controller still sees the order, because some
 /// protocols serve strong and weak accesses from different places.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub enum Order {
     /// The operation is not ordered. It may race only with the program's consent.
     #[default]
@@ -23,7 +24,7 @@ pub enum Order {
 }
 
 /// The group of work-items that must agree on the order of an operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub enum Scope {
     /// The work-items of one work-group.
     WorkGroup,
@@ -35,7 +36,7 @@ pub enum Scope {
 }
 
 /// A read-modify-write on one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub enum AtomicOp {
     /// Addition of integers that wraps around.
     Add,
@@ -71,7 +72,7 @@ pub enum AtomicOp {
 }
 
 /// A read-modify-write on two words of a line, of which the first one has an even number and the lower bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub enum PairOp {
     /// Addition of integers that wraps around.
     Add,
@@ -273,7 +274,7 @@ impl AtomicOp {
 }
 
 /// The kind of operation that a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub enum CoreOp {
     /// Reads the masked words of the line.
     Load,
@@ -292,7 +293,7 @@ pub enum CoreOp {
 }
 
 /// The name of the operation that a request or a message serves. It comes back with the operation's completion.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub enum Txn {
     /// No operation: the message serves nobody in particular.
     #[default]
@@ -352,7 +353,7 @@ impl Scope {
 }
 
 /// One operation on one line, as the coalescer hands it to the private cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub struct CoreRequest<const W: usize> {
     /// The operation to perform.
     pub op: CoreOp,
@@ -407,7 +408,7 @@ pub struct LoadRequest {
 }
 
 /// The end of one operation: a load or atomic has its values, a store is performed, or a fence is passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Completion<const W: usize> {
     /// The operation that has ended.
     pub txn: Txn,

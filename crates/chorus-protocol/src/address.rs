@@ -1,14 +1,16 @@
 //! Where things are: line addresses, agents and the homes of lines.
 
+use crate::save::{self, Save};
+
 /// A line number: a byte address divided by the line size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub struct LineAddr(pub u64);
 
 /// One controller, or the memory channel beside a bank of the last shared cache.
 ///
 /// Ids are dense. The L1s come first: those of CPU cores, then those of compute units. L2 banks, L3 banks, translation
 /// units and memory channels follow, in this order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub struct AgentId(pub u16);
 
 impl AgentId {

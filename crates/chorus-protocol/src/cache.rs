@@ -7,6 +7,7 @@ use crate::controller::Depth;
 use crate::host_line::HostLine;
 use crate::line::LineData;
 use crate::prefetch::prefetch;
+use crate::save::{self, Restore, Save};
 use crate::sets::{BLOCK_WAYS_MAX, Sets};
 use crate::slot_set::SlotSet;
 
@@ -107,7 +108,7 @@ impl SetIndex {
 }
 
 /// The place of a line in an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Slot(pub(crate) u32);
 
 impl Slot {
@@ -134,7 +135,7 @@ pub enum Room {
 const EMPTY: LineAddr = LineAddr(u64::MAX);
 
 /// The record of a place for a line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Place<M> {
     tag: LineAddr,
     meta: M,
@@ -147,14 +148,18 @@ struct Place<M> {
 ///
 /// Comparison and hashing look at the lines of each set in the order of recency, never at the ways that they occupy. So
 /// arrays that behave alike are equal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct CacheArray<M, const W: usize> {
+    #[save(built)]
     geometry: Geometry,
+    #[save(built)]
     set_index: SetIndex,
     /// The bits of a place's number that tell its way. The bits above them tell its set. Where the ways are not a power
     /// of two, the last numbers of each set are not used.
+    #[save(built)]
     way_bits: u32,
     /// Whether the interleaving is a power of two, and the marks of a set are compared at once.
+    #[save(built)]
     is_simple: bool,
     /// The marks of lines, and the ways of each set in the order of recency. Ways without a line are last.
     sets: Sets,

@@ -12,6 +12,7 @@ use crate::access::{Completion, CoreRequest, LoadRequest, Txn};
 use crate::address::{AgentId, LineAddr, Role};
 use crate::line::{ByteMask, LineData};
 use crate::message::Message;
+use crate::save::{self, Damaged, Reader, Restore, Save};
 use crate::sharers::Sharers;
 use crate::tally::Tally;
 
@@ -104,7 +105,7 @@ impl std::error::Error for Unspecified {}
 pub type StepResult = Result<Outcome, Unspecified>;
 
 /// Everything that a step produces, reused from step to step.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Save)]
 pub struct Outbox<const W: usize> {
     /// Messages in the order in which they were sent.
     pub messages: Vec<Message<W>>,
@@ -309,23 +310,47 @@ pub enum Depth {
     Line,
 }
 
-/// The abilities that drivers need of a controller beyond its steps: copies and a canonical encoding. They are
-/// implemented for every plain controller.
+/// The abilities that drivers need of a controller beyond its steps: copies, a canonical encoding, and the whole state
+/// for a checkpoint. They are implemented for every plain controller.
 pub trait PlainState<const W: usize> {
     /// A copy of the controller.
     fn clone_box(&self) -> Box<dyn Controller<W>>;
 
     /// Appends an encoding of the state. Encodings are equal exactly if the states are equal.
     fn encode(&self, bytes: &mut StateBytes);
+
+    /// Appends the state as it is, with what two equal states may differ in.
+    fn keep_state(&self, to: &mut Vec<u8>);
+
+    /// Takes over the state of a controller that was built alike.
+    fn restore_state(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged>;
 }
 
-impl<const W: usize, C: Controller<W> + Clone + Hash + 'static> PlainState<W> for C {
+impl<const W: usize, C: Controller<W> + Clone + Hash + Restore + 'static> PlainState<W> for C {
     fn clone_box(&self) -> Box<dyn Controller<W>> {
         Box::new(self.clone())
     }
 
     fn encode(&self, bytes: &mut StateBytes) {
         self.hash(bytes);
+    }
+
+    fn keep_state(&self, to: &mut Vec<u8>) {
+        self.keep(to);
+    }
+
+    fn restore_state(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        self.restore(from)
+    }
+}
+
+impl<const W: usize> Restore for Box<dyn Controller<W>> {
+    fn keep(&self, to: &mut Vec<u8>) {
+        (**self).keep_state(to);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        (**self).restore_state(from)
     }
 }
 

@@ -37,6 +37,7 @@ use crate::controller::{
 };
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
+use crate::save::{self, Restore};
 use crate::tally::Tally;
 
 /// The ways in which a variant of the controller `B` differs from it. Every method has a default, which leaves `B` as
@@ -44,7 +45,7 @@ use crate::tally::Tally;
 ///
 /// The fields of the implementing type are state of the derived controller. Like all such state they are plain data:
 /// they are copied, compared and hashed when drivers explore.
-pub trait Changes<B: Controller<W>, const W: usize>: Clone + fmt::Debug + Hash + Send + Sync + 'static {
+pub trait Changes<B: Controller<W>, const W: usize>: Clone + fmt::Debug + Hash + Restore + Send + Sync + 'static {
     /// The messages that the base does not know. [`Changes::receive`] takes them, and each is an event with a column of
     /// its own in the transition table.
     const MESSAGES: &'static [MsgKind] = &[];
@@ -80,7 +81,7 @@ pub trait Changes<B: Controller<W>, const W: usize>: Clone + fmt::Debug + Hash +
 }
 
 /// A controller that behaves as its base does, but for its changes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct Derived<B, C> {
     base: B,
     changes: C,
@@ -132,7 +133,7 @@ impl<B, C> Derived<B, C> {
 
 impl<const W: usize, B, C> Controller<W> for Derived<B, C>
 where
-    B: Controller<W> + Clone + Hash + 'static,
+    B: Controller<W> + Clone + Hash + Restore + 'static,
     C: Changes<B, W>,
 {
     fn vocabulary(&self) -> &'static Vocabulary {

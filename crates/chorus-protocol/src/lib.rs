@@ -79,6 +79,7 @@ pub mod read_only;
 
 pub mod registry;
 pub mod rows;
+pub mod save;
 pub mod seed;
 mod sets;
 pub mod sharers;

@@ -2,11 +2,13 @@
 
 use std::ops::{BitAnd, BitOr};
 
+use crate::save::{self, Save};
+
 /// Number of bytes of a word.
 pub const WORD_BYTES: usize = 4;
 
 /// The words of one line. `W` is their number: 32 for 128-byte lines, 2 in the exhaustive driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub struct LineData<const W: usize>(pub [u32; W]);
 
 impl<const W: usize> Default for LineData<W> {
@@ -47,7 +49,7 @@ const NIBBLES: [u32; 256] = {
 };
 
 /// A set of bytes of a line of up to 128 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct ByteMask(pub u128);
 
 impl ByteMask {

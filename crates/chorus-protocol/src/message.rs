@@ -4,6 +4,7 @@ use crate::access::{AtomicOp, CoreOp, CoreRequest, Scope, Txn};
 use crate::address::{AgentId, LineAddr};
 use crate::controller::Time;
 use crate::line::{ByteMask, LineData};
+use crate::save::{self, Save};
 
 /// The classes by which traffic is counted. A protocol counts by the contents of messages, as in Figure 8 of the TC
 /// paper, or by the request that they serve, as in Figures 2 and 3 of the Spandex paper.
@@ -154,7 +155,7 @@ impl MessageSpec {
 }
 
 /// An index into the message table of the protocol that is running.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub struct MsgKind(pub u8);
 
 impl MsgKind {
@@ -177,7 +178,7 @@ pub const fn by_kind<E: Copy, const N: usize>(foreign: E, kinds: &[(MsgKind, E);
 
 /// One message. It is plain data: a driver may copy, compare, hash and reorder it. The header lies before the data in
 /// memory, since most messages consist of nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 #[repr(C)]
 pub struct Message<const W: usize> {
     /// The row of the protocol's message table.

@@ -6,6 +6,7 @@ use crate::address::LineAddr;
 use crate::cache::{CacheArray, Slot};
 use crate::controller::Depth;
 use crate::prefetch::prefetch;
+use crate::save::{self, Restore, Save};
 
 const NONE: u32 = u32::MAX;
 /// The smallest length of the index, and its smallest length per register in use.
@@ -18,7 +19,7 @@ const FREE: LineAddr = LineAddr(u64::MAX);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register(u32);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Entry<T> {
     line: LineAddr,
     /// The target that has waited longest. Mostly there is no other.
@@ -30,7 +31,7 @@ struct Entry<T> {
 
 /// A position of the index: a line, its register, and the slot that was reserved for the line. Positions that are not
 /// in use have the line [`FREE`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Name {
     line: LineAddr,
     register: u32,
@@ -39,7 +40,7 @@ struct Name {
 
 const NAMELESS: Name = Name { line: FREE, register: NONE, slot: Slot::NOWHERE };
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 struct Waiter<T> {
     target: T,
     next: u32,
@@ -50,8 +51,9 @@ struct Waiter<T> {
 /// All waiters of a register but the first live in one pool, so merging allocates nothing once the pool has grown to
 /// the largest number that ever waited. Comparison and hashing look at contents in the order of lines, never at where
 /// they happen to be stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct Mshrs<P, T> {
+    #[save(built)]
     capacity: u32,
     used: u32,
     entries: Vec<Entry<T>>,

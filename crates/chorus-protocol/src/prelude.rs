@@ -7,5 +7,6 @@ pub use crate::message::{Channel, Message, MessageSpec, MsgKind, Size, TrafficCl
 pub use crate::parameter::ParameterSpec;
 pub use crate::registry::{Build, BuildConfig, Declaration, FaultSpec, Protocol};
 pub use crate::rows::appended;
+pub use crate::save::{self, Restore, Save};
 pub use crate::seed::{Seed, seeded, seeded_behind, seeded_by_level, specs};
 pub use crate::sharers::Sharers;

@@ -3,6 +3,7 @@
 
 use crate::address::LineAddr;
 use crate::prefetch::prefetch;
+use crate::save::{self, Restore, Save};
 
 /// The most ways of a block: the ways whose marks are compared at once, and whose order fits a word.
 pub(crate) const BLOCK_WAYS_MAX: usize = 16;
@@ -14,7 +15,7 @@ const NIBBLES: u64 = 0x1111_1111_1111_1111;
 type Marks = [u8; BLOCK_WAYS_MAX];
 
 /// Up to 16 ways of a set.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 #[repr(align(32))]
 struct Block {
     marks: Marks,
@@ -23,14 +24,19 @@ struct Block {
 }
 
 /// The marks and the order of the ways of every set.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub(crate) struct Sets {
+    #[save(built)]
     ways: usize,
     /// The bits of a place's number that tell its way in its block, and their mask. The bits above tell the block.
+    #[save(built)]
     block_bits: u32,
+    #[save(built)]
     block_mask: usize,
     /// The bit at which the last way begins in an order, and all bits of an order that are used.
+    #[save(built)]
     last: u32,
+    #[save(built)]
     used: u64,
     /// The blocks of ways, set by set. Most sets are one block.
     blocks: Vec<Block>,

@@ -1,9 +1,10 @@
 //! Exact sets of private caches.
 
 use crate::address::AgentId;
+use crate::save::{self, Save};
 
 /// A set of up to 64 private caches, one bit each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub struct Sharers(u64);
 
 impl Sharers {

@@ -1,9 +1,10 @@
 //! Sets of slots of a cache array, one bit each.
 
 use crate::cache::Slot;
+use crate::save::{self, Save};
 
 /// A set of slots. The small arrays of explorations, which are copied all the time, need no allocation for it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(crate) struct SlotSet {
     /// The bits of the first 64 slots.
     first: u64,

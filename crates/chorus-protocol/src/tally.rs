@@ -2,6 +2,8 @@
 
 use std::hash::{Hash, Hasher};
 
+use crate::save::{self, Save};
+
 /// A count that a protocol keeps, beyond those that drivers can see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TallySpec {
@@ -40,7 +42,7 @@ const fn is_equal(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// The counts of one controller, a row for each of the `N` that its protocol declares.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Tallies<const N: usize>([Tally; N]);
 
 impl<const N: usize> Tallies<N> {
@@ -64,7 +66,7 @@ impl<const N: usize> Default for Tallies<N> {
 
 /// A count. It is no part of a controller's state: it changes nothing that the controller does, so states that differ
 /// in it only are equal.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub struct Tally(u64);
 
 impl Tally {

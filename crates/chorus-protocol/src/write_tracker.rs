@@ -2,6 +2,7 @@
 
 use crate::access::Txn;
 use crate::controller::Outbox;
+use crate::save::{self, Restore};
 
 /// A mistake in the condition that fences wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,10 +20,11 @@ pub enum FenceFault {
 ///
 /// A fence of a wavefront is passed when that wavefront's count is zero (TC paper, section 6.2.1: the wavefront is
 /// descheduled until its acknowledgements have returned).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct WriteTracker {
     outstanding: Vec<u16>,
     fences: Vec<(u16, Txn)>,
+    #[save(built)]
     fault: Option<FenceFault>,
 }
 

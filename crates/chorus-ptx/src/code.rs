@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use chorus_kernel::{InstructionClass, Surroundings};
 use chorus_protocol::access::{AtomicOp, Order, Scope};
+use chorus_protocol::save::{self, Save};
 
 use crate::error::Place;
 use crate::registers::{Register, Step};
@@ -279,7 +280,7 @@ pub(crate) struct Address {
 }
 
 /// A register of a load or a store, with the sign of its element.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(crate) struct Element {
     /// None where PTX has `_`.
     pub(crate) register: Option<Register>,
@@ -287,7 +288,7 @@ pub(crate) struct Element {
 }
 
 /// The elements that a load or a store moves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(crate) struct Elements {
     /// The bytes of one.
     pub(crate) bytes: u8,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use chorus_kernel::{Kernel, LANES, WaveStart};
+use chorus_kernel::{Kernel, LANES, LaunchState, WaveStart};
 
 use crate::error::{Fault, PtxError};
 use crate::layout::Layout;
@@ -241,11 +241,12 @@ impl Entry {
         running.prepare();
         let running = Arc::new(running);
         let printed = Printed(Arc::clone(&running));
+        let state: Arc<dyn LaunchState> = Arc::<Running>::clone(&running);
         let waves = threads.div_ceil(LANES as u32);
         let start = move |start: WaveStart| Wavefront::start(Arc::clone(&running), start);
         let lds_bytes = if shared_bytes > 0 || self.reduces() { shared_bytes + REDUCTION_BYTES } else { 0 };
         let kernel = Kernel::of_sources(self.name.clone(), groups, waves, start);
-        Ok((kernel.registers(self.lowered.registers).lds(lds_bytes), printed))
+        Ok((kernel.registers(self.lowered.registers).lds(lds_bytes).with_state(state), printed))
     }
 
     /// Whether a barrier of the entry counts predicates.

@@ -1,9 +1,10 @@
 //! The registers of a wavefront, and the steps that compute with them.
 
 use chorus_kernel::LANES;
+use chorus_protocol::save::{self, Save};
 
 /// The registers of a wavefront in three banks. Values of 8 to 32 bits have a word each; shorter ones have zeros above.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(crate) struct Registers {
     pub(crate) words: Vec<[u32; LANES]>,
     pub(crate) longs: Vec<[u64; LANES]>,
@@ -11,7 +12,7 @@ pub(crate) struct Registers {
 }
 
 /// A bank of registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub(crate) enum BankKind {
     Word,
     Long,
@@ -19,7 +20,7 @@ pub(crate) enum BankKind {
 }
 
 /// A register: its bank, and its number there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub(crate) struct Register {
     pub(crate) bank: BankKind,
     pub(crate) number: u16,

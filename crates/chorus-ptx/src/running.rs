@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chorus_kernel::{LANES, WaveId};
+use chorus_kernel::{LANES, LaunchState, WaveId};
+use chorus_protocol::save::{Damaged, Reader, Save};
 
 use crate::code::{LaneMask, Preset, Special};
 use crate::error::Place;
@@ -45,7 +46,24 @@ pub(crate) fn words_of(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks(4).map(word).collect()
 }
 
+/// The text that threads have printed.
+impl LaunchState for Running {
+    fn keep(&self, to: &mut Vec<u8>) {
+        self.printed().save(to);
+    }
+
+    fn restore(&self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        *self.printed() = Vec::load(from)?;
+        Ok(())
+    }
+}
+
 impl Running {
+    /// The lines that threads have printed so far.
+    pub(crate) fn printed(&self) -> MutexGuard<'_, Vec<Printed>> {
+        self.printed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Sets the registers that are the same in all wavefronts.
     pub(crate) fn prepare(&mut self) {
         let code = &self.entry.code;
@@ -147,7 +165,7 @@ impl Running {
 
     /// The text that threads have printed so far, in the order of their work-groups and wavefronts.
     pub(crate) fn take_printed(&self) -> String {
-        let mut printed = std::mem::take(&mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut printed = std::mem::take(&mut *self.printed());
         printed.sort();
         printed.into_iter().map(|(.., line)| line).collect()
     }

@@ -5,6 +5,8 @@
 //! back, the lanes that wait are let go, and the next split has its turn. Locks among lanes of a wavefront end that
 //! way.
 
+use chorus_protocol::save::{self, Save};
+
 /// Marks a split that meets nobody.
 const NONE: u32 = u32::MAX;
 
@@ -12,7 +14,7 @@ const NONE: u32 = u32::MAX;
 const PATIENCE: u32 = 10_000;
 
 /// The event that a split waits for, if any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(crate) enum SplitState {
     Ready,
     /// It stands at a barrier of the work-group.
@@ -21,7 +23,7 @@ pub(crate) enum SplitState {
     AtSync,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(crate) struct Split {
     pub(crate) pc: u32,
     pub(crate) mask: u32,
@@ -31,7 +33,7 @@ pub(crate) struct Split {
 }
 
 /// A place where lanes meet that parted at a branch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Join {
     pc: u32,
     /// The lanes that come here, those that have arrived among them. None: this place is free.
@@ -41,7 +43,7 @@ struct Join {
     parent: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Save)]
 pub(crate) struct Splits {
     list: Vec<Split>,
     current: usize,

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use chorus_kernel::{AtomicOrder, LANES, LocalData, Operation, WaveId, WaveSource, WaveStart, WaveState};
 use chorus_protocol::access::{Order, Scope};
+use chorus_protocol::save::{self, Damaged, Reader, Restore};
 
 use crate::code::{Action, Instruction, Sight};
 use crate::registers::{Bank, BankKind, Register, Registers};
@@ -38,10 +39,15 @@ enum Next {
 }
 
 /// A wavefront of a kernel in PTX.
+#[derive(Restore)]
 pub(crate) struct Wavefront {
+    #[save(built)]
     running: Arc<Running>,
+    #[save(built)]
     id: WaveId,
+    #[save(apart)]
     local_data: LocalData,
+    #[save(built)]
     atomic_order: AtomicOrder,
     registers: Registers,
     splits: Splits,
@@ -61,6 +67,7 @@ pub(crate) struct Wavefront {
     /// The barrier that the wavefront waits at.
     barrier: Option<u32>,
     /// When registers have their values, on machines on which instructions wait for them.
+    #[save(each)]
     scoreboard: Option<Box<Scoreboard>>,
     /// Barriers with reductions passed.
     reductions: u32,
@@ -76,6 +83,18 @@ impl WaveSource for Wavefront {
         let split = self.splits.first()?;
         let at = self.running.entry.code.instructions.get(split.pc as usize)?.at;
         Some(format!("{}:{}, lane {}", self.running.file, at.line, split.mask.trailing_zeros()))
+    }
+
+    fn can_be_kept(&self) -> bool {
+        true
+    }
+
+    fn keep(&self, to: &mut Vec<u8>) {
+        Restore::keep(self, to);
+    }
+
+    fn restore(self: Pin<&mut Self>, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        Restore::restore(self.get_mut(), from)
     }
 }
 

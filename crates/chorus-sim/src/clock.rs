@@ -2,13 +2,14 @@
 //!
 //! Picoseconds would not do: 1.4 GHz has no whole number of them.
 
+use chorus_protocol::save::{self, Save};
 use chorus_system::{Clocks, SystemConfig};
 
 /// A point in time or a duration, in ticks.
 pub type Ticks = u64;
 
 /// The clock of one clock domain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Clock {
     period: Ticks,
     /// The bits below the period, where the period is a power of two.

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use chorus_kernel::{LANES, Mask, MemoryOp, MemoryOpKind};
 use chorus_protocol::access::{Order, Scope};
 use chorus_protocol::prefetch::prefetch;
+use chorus_protocol::save::{self, Restore, Save};
 
 use crate::clock::Ticks;
 use crate::slab::Slab;
@@ -14,7 +15,7 @@ use crate::slab::Slab;
 const SECTOR_WORDS: usize = 8;
 
 /// The purpose of a line access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum AccessKind {
     /// Part of a load.
     Load,
@@ -38,7 +39,7 @@ pub enum AccessKind {
 }
 
 /// One line access of a memory instruction, from the coalescer until its completion.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub struct LineAccess {
     /// The purpose of the access.
     pub kind: AccessKind,
@@ -94,13 +95,15 @@ impl LineAccess {
 }
 
 /// Accesses between the coalescer and the end of their operation.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Restore)]
 pub struct AccessQueue {
     waiting: VecDeque<u32>,
     accesses: Slab<LineAccess>,
     /// Whether lanes of an associative atomic that touch one word share an access.
+    #[save(built)]
     combines: bool,
     /// Whether the parts of atomics are counted.
+    #[save(built)]
     counts_parts: bool,
     /// The lines of the instruction that is being split, kept so that the memory is used again.
     lines: Vec<u32>,

@@ -14,6 +14,7 @@ use chorus_protocol::chiplet_table::ranges::Ranges;
 use chorus_protocol::chiplet_table::{Access, ChipletTable, Holdings, Limits, Mode, RangeOperation};
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Commands, Protocol};
+use chorus_protocol::save::{self, Restore, Save};
 use chorus_system::{Holds, SystemConfig};
 
 use crate::clock::{ClockDomains, Ticks};
@@ -23,7 +24,7 @@ use crate::pages::Pages;
 const STRUCTURES: i64 = 4;
 
 /// Acquires and releases that L2s perform.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Save)]
 pub struct Orders {
     /// Modules whose L2 is emptied, one bit each.
     pub acquires: u64,
@@ -42,19 +43,22 @@ impl Orders {
 }
 
 /// The data that a kernel may access: the structures that it declares, or any data if it declares none.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 enum KernelAccesses {
     Declared(Vec<Access>),
     Any,
 }
 
 /// The global command processor of a machine.
-#[derive(Debug)]
+#[derive(Debug, Restore)]
 pub struct CommandProcessor {
+    #[save(built)]
     commands: Commands,
+    #[save(built)]
     modules: u16,
     /// Words of a line. The addresses of the table are lines because L2s hold lines. Chiplets that write different
     /// words of one line conflict.
+    #[save(built)]
     line_words: u64,
     table: ChipletTable,
     /// The most rows of the table that were in use.
@@ -63,8 +67,10 @@ pub struct CommandProcessor {
     structures: usize,
     /// The most data structures that one kernel declared.
     structures_max: usize,
+    #[save(built)]
     work: Work,
     /// Kernels of a stream that are queued at the same time.
+    #[save(built)]
     queue: usize,
     /// When the last kernels of each stream could begin, as many as are queued.
     began: Vec<VecDeque<Ticks>>,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use chorus_kernel::{AnnotationChecker, Kernel, LANES, WaveId, WaveTask};
+use chorus_kernel::{AnnotationChecker, Kernel, LANES, LocalData, WaveId, WaveTask};
+use chorus_protocol::save::{self, Restore, Save};
 use chorus_system::Core;
 
 use crate::clock::Ticks;
@@ -18,7 +19,7 @@ pub struct Job {
 }
 
 /// Stores and acquires of a wavefront that its next fence may have to wait for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub struct Since {
     /// Line accesses of stores since the last fence.
     pub stores: u32,
@@ -28,19 +29,63 @@ pub struct Since {
     pub acquired: bool,
 }
 
+/// The operation that a wavefront issued last, for reports of stuck programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
+pub enum LastOperation {
+    /// None yet.
+    Start,
+    /// A load.
+    Load,
+    /// A store.
+    Store,
+    /// An atomic.
+    Atomic,
+    /// A fence.
+    Fence,
+    /// A barrier.
+    Barrier,
+    /// The release at its end.
+    End,
+}
+
+impl LastOperation {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            LastOperation::Start => "start",
+            LastOperation::Load => "load",
+            LastOperation::Store => "store",
+            LastOperation::Atomic => "atomic",
+            LastOperation::Fence => "fence",
+            LastOperation::Barrier => "barrier",
+            LastOperation::End => "end of kernel",
+        }
+    }
+}
+
 /// A wavefront slot that is in use.
+#[derive(Restore)]
 pub struct WaveSlot {
     /// The wavefront that runs here.
+    #[save(apart)]
     pub task: WaveTask,
     /// The identity of the wavefront.
+    #[save(apart)]
     pub id: WaveId,
+    /// The local data share of its work-group.
+    #[save(apart)]
+    pub lds: LocalData,
     /// The kernel that it runs.
+    #[save(apart)]
     pub job: Arc<Job>,
     /// Whether it is a CPU thread.
+    #[save(apart)]
     pub cpu: bool,
     /// The stream whose kernel it belongs to.
+    #[save(apart)]
     pub stream: u8,
     /// Its work-group, by its number on the unit.
+    #[save(apart)]
     pub group: u32,
     /// Load and atomic instructions in flight.
     pub loads_in_flight: u32,
@@ -57,17 +102,26 @@ pub struct WaveSlot {
     /// The stores and acquires that decide how long its fences take.
     pub since: Since,
     /// The operation issued last, for reports of stuck programs.
-    pub last_operation: &'static str,
+    pub last_operation: LastOperation,
     /// The line of the memory operation issued last.
     pub last_line: Option<u64>,
 }
 
 impl WaveSlot {
     /// A wavefront that has not run yet.
-    pub fn new(task: WaveTask, id: WaveId, job: Arc<Job>, cpu: bool, stream: u8, group: u32) -> WaveSlot {
+    pub fn new(
+        task: WaveTask,
+        id: WaveId,
+        lds: LocalData,
+        job: Arc<Job>,
+        cpu: bool,
+        stream: u8,
+        group: u32,
+    ) -> WaveSlot {
         WaveSlot {
             task,
             id,
+            lds,
             job,
             cpu,
             stream,
@@ -79,7 +133,7 @@ impl WaveSlot {
             at_fence: false,
             fence_end: 0,
             since: Since::default(),
-            last_operation: "start",
+            last_operation: LastOperation::Start,
             last_line: None,
         }
     }
@@ -107,7 +161,7 @@ impl Needs {
 }
 
 /// A resident work-group, or a CPU thread that counts as one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub struct Group {
     /// Wavefronts that have not finished.
     pub running: u32,
@@ -116,7 +170,7 @@ pub struct Group {
 }
 
 /// Reasons why the private cache has not accepted the head of an access queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum Stalled {
     /// The private cache, until a message changes its state.
     Cache,
@@ -127,7 +181,7 @@ pub enum Stalled {
 }
 
 /// The resources of a compute unit or a CPU core that are in use.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub struct Occupancy {
     /// Wavefronts of the resident work-groups, finished ones included.
     waves: u32,

@@ -2,12 +2,14 @@
 
 use std::ops::AddAssign;
 
+use chorus_protocol::save::{self, Save};
+
 /// Buckets of equal width between one power of two and the next. A value is known to within one part in so many.
 const BUCKETS: u64 = 64;
 
 /// Counts of values in buckets whose widths grow with the values (as those of HdrHistogram do): exact below
 /// `2 * BUCKETS`, and to within 1/64 of the value above.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Save)]
 pub struct Histogram {
     counts: Vec<u64>,
     count: u64,
@@ -112,7 +114,7 @@ impl Kind {
 }
 
 /// The farthest place that the answer to an access came from, or waited for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Save)]
 pub enum Source {
     /// The private cache, or the store buffer before it.
     Private,
@@ -141,7 +143,7 @@ impl Source {
 }
 
 /// Latencies in core cycles, by kind and source.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Save)]
 pub struct Latencies([[Histogram; Source::ALL.len()]; Kind::ALL.len()]);
 
 impl Latencies {
@@ -189,7 +191,7 @@ impl Distributions {
 }
 
 /// The latencies that a part of a machine has noted, by the numbers of kernels and buffers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(crate) struct Noting {
     kernels: Vec<Latencies>,
     buffers: Vec<Latencies>,

@@ -2,6 +2,7 @@
 //!
 //! A channel decides one request at a time and says when its data has moved. Values are not its business.
 
+use chorus_protocol::save::{self, Restore, Save};
 use chorus_system::{Dram, DramModel, DramTiming, Gddr5};
 
 use crate::clock::{Clock, Ticks};
@@ -39,7 +40,7 @@ pub struct Decision {
 }
 
 /// A request in the queue, with the bank and row that its line falls on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Queued {
     arrives: Ticks,
     row: u64,
@@ -50,10 +51,12 @@ struct Queued {
 }
 
 /// One memory channel with its queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct MemoryChannel {
     queue: Vec<Queued>,
+    #[save(built)]
     capacity: usize,
+    #[save(built)]
     latency: Ticks,
     bus: Bus,
     /// The variation of its latency, and when the last read was done. No read overtakes another.
@@ -61,7 +64,7 @@ pub struct MemoryChannel {
 }
 
 /// The timing model of a channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 enum Bus {
     /// A bandwidth and nothing more.
     Fixed(Port),
@@ -157,7 +160,7 @@ impl MemoryChannel {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 struct Bank {
     open_row: Option<u64>,
     activated: Option<Ticks>,
@@ -165,7 +168,7 @@ struct Bank {
 }
 
 /// GDDR5 timing in ticks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Timing {
     cl: Ticks,
     rp: Ticks,
@@ -181,7 +184,7 @@ struct Timing {
     rtpl: Ticks,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 struct Banks {
     banks: Vec<Bank>,
     /// The bits of a line's number within its row, where a row has a power of two of lines in a power of two of banks.

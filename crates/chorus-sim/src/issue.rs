@@ -3,6 +3,7 @@
 //! Stretches in which every ready wavefront has arithmetic to do are not simulated cycle by cycle. The rotation is
 //! fixed, so the slots are dealt out by division when something else happens. The result is the same to the cycle.
 
+use chorus_protocol::save::{self, Restore, Save};
 use chorus_system::Scheduler;
 
 use crate::clock::{Clock, Ticks};
@@ -12,7 +13,7 @@ use crate::seniority::Seniority;
 pub const WAVES_MAX: usize = 64;
 
 /// Arithmetic slots that are dealt out in rotation from `start` on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Batch {
     start: Ticks,
     members: u64,
@@ -20,9 +21,11 @@ struct Batch {
 }
 
 /// The wavefronts that are ready, and the scheduler's choice among them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct IssueSlots {
+    #[save(built)]
     scheduler: Scheduler,
+    #[save(built)]
     clock: Clock,
     ready: u64,
     /// Arithmetic instructions left before the wavefront's next operation.

@@ -6,11 +6,12 @@
 //! which the seed of the run begins, so threads and windows change nothing.
 
 use chorus_kernel::generator::SplitMix64;
+use chorus_protocol::save::{self, Save};
 
 use crate::clock::{Clock, Ticks};
 
 /// The variation of one memory channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub struct Jitter {
     generator: SplitMix64,
     core: Clock,

@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use chorus_protocol::save::{self, Restore};
 use chorus_system::{Dram, L3, MemorySide, WritePolicy};
 
 use crate::clock::{Clock, Ticks};
@@ -17,9 +18,11 @@ use crate::port::{Port, Rate};
 const EMPTY: u64 = u64::MAX;
 
 /// The tags of a slice, under least-recently-used replacement. The number of sets need not be a power of two.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct Tags {
+    #[save(built)]
     sets: u64,
+    #[save(built)]
     ways: usize,
     /// Line number and whether it is dirty in the lowest bit, set by set, in each the most recently used first.
     lines: Vec<u64>,
@@ -71,7 +74,7 @@ pub enum ForMemory {
 }
 
 /// A slice of the L3.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct Slice {
     /// Which lines it holds.
     pub tags: Tags,
@@ -85,8 +88,10 @@ pub struct Slice {
     /// Lines that wait to be written to memory: dirty victims and lines that were written through.
     victims: VecDeque<u64>,
     /// When what banks write goes on to memory.
+    #[save(built)]
     write_policy: WritePolicy,
     /// Most write-backs that the bank may let wait, and most victims.
+    #[save(built)]
     capacity: usize,
 }
 

@@ -32,6 +32,7 @@ pub mod simulate;
 mod slab;
 pub mod stats;
 mod store_buffer;
+mod streams;
 pub mod synthetic;
 pub mod watch;
 
@@ -40,4 +41,4 @@ pub use quiet::quietly;
 pub use simulate::{
     KernelRun, Metrics, Settings, Simulated, Stream, simulate, simulate_streams, simulate_watched, simulate_with,
 };
-pub use watch::{Noted, Progress, Watch};
+pub use watch::{Checkpoints, Noted, Progress, Watch};

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use chorus_protocol::address::LineAddr;
+use chorus_protocol::save::{self, Restore, Save};
 use chorus_system::{Memory, Placement};
 
 use crate::clock::Ticks;
@@ -19,10 +20,12 @@ pub const HOME_SHIFT: u8 = 32;
 const UNTOUCHED: u64 = u64::MAX;
 
 /// The page table of a machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct Pages {
+    #[save(built)]
     placement: Placement,
     /// Lines of a page, as a power of two.
+    #[save(built)]
     shift: u32,
     /// The physical line of the first line of each virtual page.
     physical: Vec<u64>,
@@ -32,11 +35,12 @@ pub struct Pages {
     late: Vec<Late>,
     /// The bits of a line's place in its page that the number of the page may change: all of them where places are
     /// hashed, so that the same place of many pages does not fall on few banks.
+    #[save(built)]
     scrambled: u64,
 }
 
 /// A page that has been placed not long ago.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Late {
     page: usize,
     first: u64,

@@ -3,10 +3,12 @@
 //! A message rarely takes a whole number of ticks. The fraction is carried over to the message that follows without a
 //! gap, so that the bandwidth over time is the configured one.
 
+use chorus_protocol::save::{self, Save};
+
 use crate::clock::Ticks;
 
 /// A bandwidth: a number of bytes in a number of ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Rate {
     /// Bytes that move together.
     pub bytes: u64,
@@ -22,7 +24,7 @@ impl Rate {
 }
 
 /// One port in one direction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub struct Port {
     rate: Rate,
     /// A message that comes less than this after the one before it follows it without a gap.

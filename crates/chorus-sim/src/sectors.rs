@@ -5,9 +5,10 @@
 //! again, with this sector. A shared bank reads further sectors of its lines from memory while it answers.
 
 use chorus_protocol::line::ByteMask;
+use chorus_protocol::save::{self, Restore, Save};
 
 /// Notes on one line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Note {
     line: u64,
     /// The sectors that have been asked for, one bit each.
@@ -17,8 +18,9 @@ struct Note {
 }
 
 /// Notes of the lines of a cache. A line that has lost its note to another one counts as fetched as a whole.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct Sectors {
+    #[save(built)]
     bytes: u32,
     notes: Vec<Note>,
 }

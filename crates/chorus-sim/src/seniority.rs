@@ -1,5 +1,7 @@
 //! The wavefronts of a compute unit from the oldest to the youngest, and which of them are ready.
 
+use chorus_protocol::save::{self, Save};
+
 use crate::issue::WAVES_MAX;
 
 /// The rank of a slot in which no wavefront has started.
@@ -7,7 +9,7 @@ const UNRANKED: u8 = u8::MAX;
 
 /// The order in which wavefronts were started. A wavefront has a rank, 0 for the oldest, and a bit there if it is
 /// ready. So the oldest one that is ready is found without a search.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub struct Seniority {
     /// The wavefront of each rank.
     waves: [u8; WAVES_MAX],

@@ -1,5 +1,7 @@
 //! Counters over time: the growth of each of them in every interval of a run.
 
+use chorus_protocol::save::{self, Restore, Save};
+
 use crate::clock::Ticks;
 use crate::machine::NEVER;
 use crate::simulate::Metrics;
@@ -20,6 +22,7 @@ pub struct Series {
 }
 
 /// Counters at the end of an interval.
+#[derive(Save)]
 pub(crate) struct Sample {
     pub(crate) time: Ticks,
     pub(crate) stats: Stats,
@@ -27,7 +30,9 @@ pub(crate) struct Sample {
 }
 
 /// The samples of a run that is under way.
+#[derive(Restore)]
 pub(crate) struct Sampler {
+    #[save(built)]
     every: Ticks,
     /// When the next sample is taken.
     pub(crate) next: Ticks,

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use chorus_protocol::save::{self, Restore};
+
 /// Marks a line that several modules of a GPU have accessed.
 const SEVERAL: u32 = 0xff;
 /// Loads that are counted of a line that one module has accessed; the module is above them.
@@ -13,8 +15,9 @@ const LOADS_MAX: u32 = 0x00ff_ffff;
 const STRETCH: u32 = 10;
 
 /// Accesses of some GPUs to lines in the memory of others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct Sharing {
+    #[save(built)]
     gpus: Range<u16>,
     /// The state of each watched stretch of lines, by line and GPU: the module that accessed the line, counted from 1,
     /// and its loads.

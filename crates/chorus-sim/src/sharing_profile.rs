@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use chorus_protocol::save::{self, Save};
+
 /// Most lines with false sharing that are listed.
 const LISTED: usize = 20;
 
@@ -105,7 +107,7 @@ pub struct SharingReport {
 }
 
 /// Everything that a sharer does to a line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Touch {
     sharer: u16,
     /// The words that it reads, one bit each.
@@ -127,7 +129,7 @@ pub(crate) struct Issued {
 }
 
 /// The sharers of lines, as a part of a machine has noted them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(crate) struct SharingProfile(BTreeMap<u64, Vec<Touch>>);
 
 impl SharingProfile {

@@ -7,21 +7,23 @@ use chorus_kernel::{HostMemory, LANES, Program, Verdict};
 use chorus_protocol::message::{MessageSpec, TrafficClass};
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Build, Commands, Protocol};
+use chorus_protocol::save::{self, Save};
 use chorus_system::SystemConfig;
 
 use crate::clock::ClockDomains;
 use crate::energy::access_energies;
 use crate::issue::WAVES_MAX;
-use crate::machine::{Machine, STREAMS_MAX, SimError, with_machine};
+use crate::machine::{STREAMS_MAX, SimError, with_machine};
 use crate::series::Series;
 use crate::stats::{COUNTERS, CountedOn, Counter, Distance, Stats, Unit};
-use crate::watch::{Noted, Progress, Watch};
+use crate::streams::run_streams;
+use crate::watch::{Noted, Watch};
 
 /// Counters and derived figures by their keys.
 pub type Metrics = BTreeMap<String, f64>;
 
 /// Results of one kernel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Save)]
 pub struct KernelRun {
     /// The name of the kernel.
     pub name: String,
@@ -129,6 +131,9 @@ pub fn simulate_watched(
     streams: &mut [Stream<'_>],
     memory: HostMemory,
 ) -> Result<(Simulated, Noted), SimError> {
+    if watch.observer.is_some() && (watch.checkpoints.is_some() || watch.resume.is_some()) {
+        return Err(SimError::Unsupported("a run that is observed has no checkpoints".to_owned()));
+    }
     let settings = Settings { threads: if watch.observer.is_some() { 1 } else { settings.threads }, ..settings };
     check_streams(config, streams)?;
     if config.core.lanes as usize != LANES {
@@ -167,14 +172,6 @@ fn check_streams(config: &SystemConfig, streams: &[Stream<'_>]) -> Result<(), Si
     }
 }
 
-/// Counters at the launch of a kernel.
-struct Before {
-    name: String,
-    counts: (Stats, Vec<(String, f64)>),
-    cycles: u64,
-    nanoseconds: f64,
-}
-
 fn run<const W: usize>(
     config: &SystemConfig,
     protocol: &'static dyn Protocol,
@@ -187,7 +184,7 @@ where
     dyn Protocol: Build<W>,
 {
     with_machine::<W, _>(config, protocol, settings, watch, &memory, |machine| {
-        let kernels = run_streams(machine, config, protocol, streams, &memory, watch.progress)?;
+        let kernels = run_streams(machine, config, protocol, streams, &memory, watch)?;
         let (simulated_ns, machine_clocks) = (machine.nanoseconds(), machine.clocks());
         let (stats, tallies) = machine.count();
         let mut metrics = metrics(&stats, simulated_ns, config, protocol, &machine_clocks);
@@ -215,72 +212,8 @@ where
     })
 }
 
-/// Runs the programs of all streams to their ends. Returns the results of their kernels, in the order in which they
-/// ended.
-fn run_streams<const W: usize>(
-    machine: &mut Machine<'_, W>,
-    config: &SystemConfig,
-    protocol: &'static dyn Protocol,
-    streams: &mut [Stream<'_>],
-    memory: &HostMemory,
-    progress: Option<&Progress>,
-) -> Result<Vec<KernelRun>, SimError> {
-    let expected: Option<usize> = streams.iter().map(|stream| stream.program.kernels()).sum();
-    if let Some((progress, expected)) = progress.zip(expected) {
-        progress.expect_kernels(expected as u64);
-    }
-    let mut kernels = Vec::new();
-    let mut running: Vec<Option<Before>> = Vec::new();
-    for (number, stream) in streams.iter_mut().enumerate() {
-        let counts = machine.count();
-        running.push(launch_next(machine, number, stream, memory, counts)?);
-    }
-    while running.iter().any(Option::is_some) {
-        let number = machine.run_until_over()?;
-        let counts = machine.count();
-        if let Some(before) = running[number].take() {
-            kernels.push(kernel_run(machine, before, &counts, config, protocol));
-            progress.inspect(|progress| progress.end_kernel());
-        }
-        running[number] = launch_next(machine, number, &mut streams[number], memory, counts)?;
-    }
-    machine.finish()?;
-    Ok(kernels)
-}
-
-/// Launches the next kernel of a stream, if it has one.
-fn launch_next<const W: usize>(
-    machine: &mut Machine<'_, W>,
-    number: usize,
-    stream: &mut Stream<'_>,
-    memory: &HostMemory,
-    counts: (Stats, Vec<(String, f64)>),
-) -> Result<Option<Before>, SimError> {
-    let Some(kernel) = stream.program.next_kernel(memory) else { return Ok(None) };
-    let (cycles, nanoseconds) = (machine.cycles(), machine.nanoseconds());
-    let before = Before { name: kernel.name.clone(), counts, cycles, nanoseconds };
-    machine.launch(number, kernel, stream.modules.clone())?;
-    Ok(Some(before))
-}
-
-/// The results of a kernel, from the counters `before` it to those at its end.
-fn kernel_run<const W: usize>(
-    machine: &Machine<'_, W>,
-    before: Before,
-    (stats, tallies): &(Stats, Vec<(String, f64)>),
-    config: &SystemConfig,
-    protocol: &'static dyn Protocol,
-) -> KernelRun {
-    let stats = stats.since(&before.counts.0);
-    let elapsed_ns = machine.nanoseconds() - before.nanoseconds;
-    let mut metrics = metrics(&stats, elapsed_ns, config, protocol, &machine.clocks());
-    let tallies = tallies.iter().zip(before.counts.1);
-    metrics.extend(tallies.map(|((key, now), (_, then))| (key.clone(), now - then)));
-    KernelRun { name: before.name, cycles: machine.cycles() - before.cycles, metrics }
-}
-
 /// Every counter under its key, traffic by class, and interconnect energy.
-fn metrics(
+pub(crate) fn metrics(
     stats: &Stats,
     elapsed_ns: f64,
     config: &SystemConfig,

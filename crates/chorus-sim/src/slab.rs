@@ -1,7 +1,9 @@
 //! A pool of values that are named by small integers and reused, so that the steady state allocates nothing.
 
+use chorus_protocol::save::{self, Save};
+
 /// Values of type `T`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub struct Slab<T> {
     values: Vec<T>,
     free: Vec<u32>,

@@ -1,6 +1,7 @@
 //! Typed counters, each declared once with its unit and definition.
 
 use chorus_protocol::message::TrafficClass;
+use chorus_protocol::save::{self, Save};
 
 /// A counter; [`COUNTERS`] defines each.
 #[expect(missing_docs, reason = "defined once, in COUNTERS")]
@@ -256,7 +257,7 @@ pub const COUNTERS: &[CounterSpec] = &[
 ];
 
 /// Counts of one traffic class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub struct Traffic {
     /// Flits through a crossbar.
     pub flits: u64,
@@ -297,7 +298,7 @@ impl Distance {
 }
 
 /// Counts of one traffic class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub struct Sent {
     /// Number of messages sent.
     pub messages: u64,
@@ -308,7 +309,7 @@ pub struct Sent {
 }
 
 /// The values of all counters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Save)]
 pub struct Stats {
     counters: [u64; COUNTERS.len()],
     traffic: [Traffic; TrafficClass::COUNT],

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use chorus_protocol::access::{CoreOp, CoreRequest, Order};
 use chorus_protocol::line::{ByteMask, LineData};
+use chorus_protocol::save::{self, Restore, Save};
 
 /// The step that the store buffer decides for an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub enum Step {
 }
 
 /// The bytes of one line that wait.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub struct Entry<const W: usize> {
     /// The bytes that wait.
     pub mask: ByteMask,
@@ -34,8 +35,9 @@ pub struct Entry<const W: usize> {
 }
 
 /// Stores that the private cache has not seen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct StoreBuffer<const W: usize> {
+    #[save(built)]
     capacity: usize,
     entries: BTreeMap<u64, Entry<W>>,
     /// Their lines, oldest first.

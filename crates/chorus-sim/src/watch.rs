@@ -20,6 +20,22 @@ pub struct Watch<'w> {
     pub sharing: bool,
     /// Somebody who is told what happens, with whom the run has one thread.
     pub observer: Option<&'w SharedObserver>,
+    /// Somebody who keeps checkpoints of the run.
+    pub checkpoints: Option<&'w dyn Checkpoints>,
+    /// The checkpoint that the run goes on from. It was kept by the same build of this program, of the same programs on
+    /// the same machine with the same settings.
+    pub resume: Option<&'w [u8]>,
+}
+
+/// Somebody who keeps checkpoints of a run.
+pub trait Checkpoints {
+    /// Whether a checkpoint is due. This is asked at the end of every turn, so it must take no time. Where it is due, it
+    /// is kept as soon as every wavefront that runs can be written down. Those of PTX programs and traces can be at
+    /// any time, and those of async kernels only before they begin and after they have ended.
+    fn are_due(&self) -> bool;
+
+    /// Keeps a checkpoint, behind which the run goes on.
+    fn keep(&self, state: &[u8]);
 }
 
 /// Everything that was noted of a run beside its counters.

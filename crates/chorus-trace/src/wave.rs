@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::pin::Pin;
 
 use chorus_kernel::{Operation, WaveSource, WaveState};
+use chorus_protocol::save::{self, Damaged, Reader, Restore};
 
 use crate::step::{Step, queue};
 
@@ -11,7 +12,9 @@ use crate::step::{Step, queue};
 const QUEUED_MAX: usize = 32;
 
 /// Replays the steps of a warp.
+#[derive(Restore)]
 pub(crate) struct TracedWave {
+    #[save(built)]
     steps: Vec<Step>,
     next: usize,
     /// Loads that a later step may wait for, with the slots of their parts.
@@ -88,5 +91,17 @@ impl WaveSource for TracedWave {
             }
         }
         true
+    }
+
+    fn can_be_kept(&self) -> bool {
+        true
+    }
+
+    fn keep(&self, to: &mut Vec<u8>) {
+        Restore::keep(self, to);
+    }
+
+    fn restore(self: Pin<&mut Self>, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        Restore::restore(self.get_mut(), from)
     }
 }

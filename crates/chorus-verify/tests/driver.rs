@@ -10,6 +10,7 @@ use chorus_protocol::message::{Channel, Message, MessageSpec, MsgKind, Size, Tra
 use chorus_protocol::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, FaultSpec, MemoryModel, Protocol, Reach, Values,
 };
+use chorus_protocol::save::{self, Restore};
 use chorus_verify::check::{Verdict, check, find_configuration, smoke_configurations};
 use chorus_verify::torture::problem::Problem;
 use chorus_verify::torture::{Settings, TortureFailure, torture};
@@ -17,11 +18,15 @@ use chorus_verify::violation::Violation;
 
 /// Everything goes to memory: the L1 is the only cache, holds nothing and answers loads with zero. It serves programs
 /// that only load; stores are where the rules are broken, in the order of [`FAULTS`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 struct ToyCache {
+    #[save(built)]
     role: Role,
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     bank: AgentId,
+    #[save(built)]
     fault: Option<u8>,
     stores: u8,
     loads: u8,

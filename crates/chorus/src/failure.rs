@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use chorus_lab::bench::BenchError;
+use chorus_lab::checkpoint::CheckpointError;
 use chorus_lab::comparison::CompareError;
 use chorus_lab::document::DocumentError;
 use chorus_lab::export::ExportError;
@@ -158,6 +159,12 @@ impl From<RunError> for Failure {
                 Failure::check_failed(error.message)
             }
         }
+    }
+}
+
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Failure {
+        Failure::bad_input(error.to_string())
     }
 }
 

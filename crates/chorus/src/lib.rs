@@ -34,6 +34,7 @@
 
 mod activity;
 mod chains;
+mod checkpoints;
 mod date;
 mod definitions;
 mod drawings;

@@ -23,8 +23,10 @@ use coarsen::coarsen;
 use ranges::Ranges;
 use state::{Event, Operation, State};
 
+use crate::save::{self, Restore, Save};
+
 /// How a kernel accesses a data structure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Save)]
 pub enum Mode {
     /// The kernel only reads it.
     Read,
@@ -33,7 +35,7 @@ pub enum Mode {
 }
 
 /// A kernel's declaration of its accesses to one data structure.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Access {
     /// The addresses of the data structure.
     pub structure: Range<u64>,
@@ -80,7 +82,7 @@ impl Plan {
 }
 
 /// An operation that has to be done in one chiplet, on everything that it may have of one data structure.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Save)]
 pub struct RangeOperation {
     /// The chiplet that does it.
     pub chiplet: usize,
@@ -91,7 +93,7 @@ pub struct RangeOperation {
 }
 
 /// The table's knowledge of a data structure in one chiplet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Save)]
 struct ChipletEntry {
     state: State,
     /// The addresses that the chiplet has accessed since it last held nothing.
@@ -128,7 +130,7 @@ impl ChipletEntry {
 }
 
 /// A data structure with its state in every chiplet.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Save)]
 struct Row {
     structure: Range<u64>,
     chiplets: Vec<ChipletEntry>,
@@ -137,11 +139,14 @@ struct Row {
 }
 
 /// The table of all data structures that an L2 may hold.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct ChipletTable {
+    #[save(built)]
     chiplets: usize,
+    #[save(built)]
     limits: Limits,
     /// The kind of lines that the L2s hold. It decides who sees what others write.
+    #[save(built)]
     holdings: Holdings,
     rows: Vec<Row>,
 }

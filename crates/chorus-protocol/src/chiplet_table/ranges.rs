@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use crate::save::{self, Save};
+
 /// A set of addresses as sorted, separate ranges.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct Ranges(Vec<Range<u64>>);
 
 impl Ranges {

@@ -1,8 +1,10 @@
 //! The command processor's knowledge of one data structure in one chiplet's L2 (CPElide paper, section III-B, Figure
 //! 6).
 
+use crate::save::{self, Save};
+
 /// The state of a data structure in a chiplet, two bits in the paper's chiplet vector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Save)]
 pub enum State {
     /// The L2 holds nothing of it.
     #[default]
@@ -33,7 +35,7 @@ pub enum Event {
 }
 
 /// An operation that a chiplet's L2 has to do before a kernel may begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub enum Operation {
     /// The L2 is emptied.
     Acquire,

@@ -7,12 +7,14 @@ use crate::controller::Depth;
 use crate::directory::storage::{ADDRESS_BITS, EntryBits, Extent};
 use crate::directory::{Directory, Positions, Recorded, Stale, geometry};
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore};
 use crate::sharers::Sharers;
 
 /// A directory whose entries cover several neighbouring lines each, with one set of sharers for all of them (HMG paper,
 /// section VI).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct LineGroups {
+    #[save(built)]
     lines_per_entry: u32,
     /// The sharers of each group of lines, by the number of the group.
     entries: CacheArray<Sharers, 0>,

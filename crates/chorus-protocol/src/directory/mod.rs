@@ -20,6 +20,7 @@ use crate::address::{AgentId, LineAddr, Topology};
 use crate::cache::{Geometry, Replacement};
 use crate::controller::Depth;
 use crate::registry::{BuildConfig, DirectoryShape};
+use crate::save::Restore;
 use crate::sharers::Sharers;
 
 pub use line_groups::LineGroups;
@@ -88,7 +89,7 @@ impl Positions {
 }
 
 /// An organisation of a directory's entries.
-pub trait Directory: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+pub trait Directory: Clone + Debug + Eq + Hash + Restore + Send + Sync + 'static {
     /// Whether entries ever have to make room for others.
     const REPLACES_ENTRIES: bool = true;
 

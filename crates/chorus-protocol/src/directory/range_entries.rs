@@ -14,16 +14,19 @@ use crate::controller::Depth;
 use crate::directory::storage::{ADDRESS_BITS, EntryBits, Extent};
 use crate::directory::{Directory, Positions, Recorded, Stale, geometry};
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore};
 use crate::sharers::Sharers;
 
 /// The bit of a field that says that its line is tracked. The bits of the sharers follow it.
 const POSITION: u64 = 1;
 
 /// The vectors of all entries, in a row. The number of words that they need is known when the directory is built.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 struct Vectors {
     /// The bits of one line's field: its position and its sharers.
+    #[save(built)]
     field_bits: u32,
+    #[save(built)]
     words_per_entry: usize,
     words: Vec<u64>,
 }
@@ -74,9 +77,11 @@ impl Vectors {
 }
 
 /// A directory whose entries cover a range of lines each and track every line by itself.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub struct RangeEntries {
+    #[save(built)]
     lines_per_entry: u32,
+    #[save(built)]
     positions: Positions,
     /// The valid entries, by their base address.
     entries: CacheArray<(), 0>,

@@ -10,10 +10,11 @@ use crate::address::{AgentId, LineAddr};
 use crate::directory::storage::{EntryBits, Extent};
 use crate::directory::{Directory, LineGroups, Positions, Recorded, Stale};
 use crate::registry::BuildConfig;
+use crate::save::{self, Save};
 use crate::sharers::Sharers;
 
 /// The sharers of every line that has some.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct Unbounded {
     lines: BTreeMap<LineAddr, Sharers>,
 }

@@ -16,6 +16,7 @@ use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV};
 use crate::protocols::write_through_bank::{Reader, WriteFault, perform_with, write_back};
 use crate::protocols::write_through_l1::{L1Fault, L1Policy, WriteThroughL1};
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use crate::seed::{LevelSeed, seeded_by_level};
 use crate::sharers::Sharers;
 
@@ -89,7 +90,7 @@ pub fn build_home<const W: usize>(
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 enum State {
     #[default]
     I,
@@ -139,7 +140,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     expiry: None,
 };
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 struct Line {
     state: State,
     dirty: bool,
@@ -148,13 +149,18 @@ struct Line {
 }
 
 /// A shared bank that keeps nobody waiting for other caches.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct HomeL2<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     memory: AgentId,
+    #[save(built)]
     config: BuildConfig,
+    #[save(built)]
     policy: L2Policy,
     /// Everybody who may have a copy of a line that comes back.
+    #[save(built)]
     everybody: Sharers,
     lines: CacheArray<Line, W>,
     /// The write or atomic that an I_M line waits to perform, and the readers of an I_S line.

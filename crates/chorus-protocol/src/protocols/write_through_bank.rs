@@ -6,9 +6,10 @@ use crate::address::{AgentId, LineAddr};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, memory};
 use crate::protocols::write_through::{ACK, ATOMIC_DATA, DATA};
+use crate::save::{self, Save};
 
 /// A reader merged into a miss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Reader {
     /// The private cache that reads.
     pub agent: AgentId,

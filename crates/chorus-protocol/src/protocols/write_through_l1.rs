@@ -20,6 +20,7 @@ use crate::message::{Message, MsgKind};
 use crate::mshr::{Mshrs, Register};
 use crate::protocols::write_through::{ACK, ATOMIC, ATOMIC_DATA, DATA, GETS, GETX, INV, INV_ACK, Kinds, RCL, RCL_ACK};
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use crate::sharers::Sharers;
 use crate::write_tracker::{FenceFault, WriteTracker};
 
@@ -110,7 +111,7 @@ pub struct L1Policy {
 }
 
 /// State of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 enum State {
     #[default]
     I,
@@ -155,12 +156,17 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
 };
 
 /// A write-through private cache.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct WriteThroughL1<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     upstream: Upstream,
+    #[save(built)]
     config: BuildConfig,
+    #[save(built)]
     policy: L1Policy,
+    #[save(built)]
     kinds: Kinds,
     /// Lines in V, V_M, and I_V (whose place is reserved).
     lines: CacheArray<State, W>,

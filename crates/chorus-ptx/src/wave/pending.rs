@@ -1,12 +1,14 @@
 //! Values that loads and atomics have asked for and that are not in their registers yet.
 
 use chorus_kernel::{LANES, WaveState};
+use chorus_protocol::save::{self, Save};
 
 use super::access::spread;
 use crate::code::Elements;
 use crate::registers::{BankKind, Register, Registers};
 
 /// A load in flight.
+#[derive(Save)]
 pub(super) struct InFlight {
     pub(super) slot: u16,
     pub(super) mask: u32,
@@ -16,7 +18,7 @@ pub(super) struct InFlight {
 }
 
 /// Loads in flight, and the registers that wait for them.
-#[derive(Default)]
+#[derive(Default, Save)]
 pub(super) struct Pending {
     flights: Vec<Option<InFlight>>,
     count: usize,

@@ -1,7 +1,5 @@
 //! What programs say: `printf`, and assertions that fail.
 
-use std::sync::PoisonError;
-
 use chorus_kernel::{LANES, Mask};
 
 use super::Wavefront;
@@ -205,8 +203,7 @@ impl Wavefront {
     }
 
     fn say(&mut self, line: String) {
-        let mut printed = self.running.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        printed.push((self.id.work_group, self.id.wave, self.printed, line));
+        self.running.printed().push((self.id.work_group, self.id.wave, self.printed, line));
         self.printed += 1;
     }
 }

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use chorus_kernel::{InstructionClass, InstructionCosts, Operation, WaveState};
+use chorus_protocol::save::{self, Restore};
 
 use crate::registers::{BankKind, Register, Registers};
 
@@ -17,7 +18,9 @@ const WHOLE: u64 = 100;
 const REST: u64 = 1 << 24;
 
 /// The registers of a wavefront, and when each has its value.
+#[derive(Restore)]
 pub(super) struct Scoreboard {
+    #[save(built)]
     costs: Arc<InstructionCosts>,
     words: Vec<u64>,
     longs: Vec<u64>,

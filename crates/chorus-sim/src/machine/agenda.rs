@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use chorus_protocol::address::AgentId;
+use chorus_protocol::save::{self, Restore};
 
 use super::plan::NEVER;
 use crate::clock::Ticks;
 
 /// Events by time, by the agent that they come from, and by their order.
+#[derive(Restore)]
 pub(super) struct Agenda<E> {
     events: BinaryHeap<Reverse<(Ticks, AgentId, u64, E)>>,
     number: u64,

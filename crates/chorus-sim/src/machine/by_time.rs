@@ -1,5 +1,7 @@
 //! A queue in the order of time whose entries come almost in this order.
 
+use chorus_protocol::save::{self, Save};
+
 use super::plan::NEVER;
 use crate::clock::Ticks;
 
@@ -26,7 +28,7 @@ impl<T: Copy> Timed for (Ticks, T) {
 }
 
 /// Entries in the order of time. Those that are taken leave a gap at the front, which is closed now and then.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct ByTime<T> {
     entries: Vec<T>,
     head: usize,

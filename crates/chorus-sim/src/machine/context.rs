@@ -10,6 +10,7 @@ use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::controller::Outbox;
 use chorus_protocol::message::{Channel, Message, MessageSpec};
 use chorus_protocol::registry::Counters;
+use chorus_protocol::save::{self, Restore, Save};
 
 use super::SimError;
 use super::egress::{Departure, Egress, Parcel};
@@ -36,7 +37,7 @@ pub(super) struct Env<'a> {
 }
 
 /// News of a component for the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Save)]
 pub(super) enum News {
     /// A work-group or a CPU thread of a stream's kernel has finished.
     Finished { stream: u8, is_cpu: bool },
@@ -52,6 +53,7 @@ pub(super) enum News {
 pub(super) type Report = (Ticks, AgentId, News);
 
 /// A message that goes to another partition: to an agent there, or to a port between modules.
+#[derive(Save)]
 pub(super) struct Posted<const W: usize> {
     port: Option<u16>,
     entry: Entry,
@@ -60,6 +62,7 @@ pub(super) struct Posted<const W: usize> {
 }
 
 /// News for a source in another partition that flits of its have been consumed.
+#[derive(Save)]
 pub(super) struct Credit {
     source: AgentId,
     network: u8,
@@ -68,10 +71,12 @@ pub(super) struct Credit {
 }
 
 /// Everything that one partition sends to another in a turn.
+#[derive(Restore)]
 pub(super) struct Mail<const W: usize> {
     messages: Vec<Posted<W>>,
     credits: Vec<Credit>,
     /// The journeys of the messages, where the run is observed.
+    #[save(apart)]
     pub(super) journeys: Vec<Option<Arc<Journey>>>,
 }
 
@@ -106,6 +111,7 @@ impl<const W: usize> Mail<W> {
 }
 
 /// The part of a partition that its components share.
+#[derive(Restore)]
 pub(super) struct Context<const W: usize> {
     pub(super) stats: Stats,
     pub(super) packets: Packets<W>,
@@ -121,35 +127,46 @@ pub(super) struct Context<const W: usize> {
     /// Messages within a component that take no time. They wait until the step that sent them has ended.
     pub(super) instant: VecDeque<Message<W>>,
     /// The end of every agent at the network. Those of other partitions stay idle.
+    #[save(each)]
     pub(super) endpoints: Vec<Endpoint>,
     /// The time at which each component has something to do, by the agent that names it.
     pub(super) next: Vec<Ticks>,
     /// The least of these times.
     pub(super) soonest: Ticks,
     /// Whether components are read ahead of their turn.
+    #[save(built)]
     pub(super) reads_ahead: bool,
     /// The end of the window.
     pub(super) horizon: Ticks,
     /// The partition of every port between modules.
+    #[save(built)]
     port_owners: Vec<u8>,
     /// The ports by which messages come into modules and GPUs of this partition, in the order in which they pass them.
+    #[save(built)]
     incoming: Vec<u16>,
     /// The ports by which messages leave modules and GPUs of this partition, in the order in which they pass them.
+    #[save(built)]
     outgoing: Vec<u16>,
     /// The number of this partition.
+    #[save(built)]
     pub(super) own: u8,
     /// The mail for every partition.
+    #[save(each)]
     pub(super) mail: Vec<Mail<W>>,
     pub(super) reports: Vec<Report>,
     /// Accesses to lines of other GPUs, where GPUs have several modules that could share them.
+    #[save(each)]
     pub(super) sharing: Option<Sharing>,
+    #[save(each)]
     pub(super) fabric: Option<Fabric>,
+    #[save(each)]
     pub(super) grid: Option<Grid>,
     /// The last time at which something happened that shows progress.
     pub(super) progress: Ticks,
     /// The time of the last event.
     pub(super) last: Ticks,
     /// The recorder, where the run is observed.
+    #[save(built)]
     pub(super) recorder: Option<Box<Recorder>>,
 }
 

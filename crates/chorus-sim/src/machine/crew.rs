@@ -5,6 +5,7 @@
 //! read the page table and the program's memory during a turn. Only the main thread changes the page table, between
 //! turns.
 
+mod checkpoint;
 mod noting;
 
 use std::ops::Range;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use chorus_kernel::{HostMemory, Kernel};
 use chorus_protocol::address::AgentId;
 use chorus_protocol::registry::{Build, Protocol, Values};
+use chorus_protocol::save::{self, Reader, Restore};
 use chorus_protocol::tally::TallySpec;
 use chorus_system::SystemConfig;
 
@@ -39,7 +41,8 @@ use crate::series::Sampler;
 use crate::sharing_profile::SharingProfile;
 use crate::simulate::Settings;
 use crate::stats::{Counter, Stats};
-use crate::watch::{Progress, Watch};
+use crate::watch::{Checkpoints, Progress, Watch};
+use checkpoint::{Kept, Refused};
 
 /// A piece of work for all partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +59,12 @@ enum Task {
     ListWaves,
     /// Say until when something is on its way.
     LastComing,
+    /// Say whether the state can be written down.
+    AskToKeep,
+    /// Write the state down.
+    Keep,
+    /// Take over a state that was written down.
+    Restore,
     /// The run is over.
     Stop,
 }
@@ -78,17 +87,21 @@ struct Answer {
     not_started: u32,
     waves: Vec<StuckWave>,
     last_coming: Option<Ticks>,
+    can_be_kept: bool,
+    state: Vec<u8>,
+    is_restored: bool,
 }
 
 /// The things that wait for a partition: the mail of every partition, and orders of the host.
 struct Tray<const W: usize> {
     mail: Vec<Mail<W>>,
     orders: Vec<(Ticks, AgentId, Order)>,
+    kept: Option<Kept>,
 }
 
 impl<const W: usize> Tray<W> {
     fn new(partitions: usize) -> Tray<W> {
-        Tray { mail: (0..partitions).map(|_| Mail::default()).collect(), orders: Vec::new() }
+        Tray { mail: (0..partitions).map(|_| Mail::default()).collect(), orders: Vec::new(), kept: None }
     }
 }
 
@@ -163,7 +176,14 @@ impl<const W: usize> Shared<'_, W> {
         match task {
             Task::Run(until) => partition.run(until, &env),
             Task::WriteBack(newer) => partition.write_back(newer, &env),
-            Task::Count | Task::Notes | Task::ListWaves | Task::LastComing | Task::Stop => {}
+            Task::Count
+            | Task::Notes
+            | Task::ListWaves
+            | Task::LastComing
+            | Task::AskToKeep
+            | Task::Keep
+            | Task::Restore
+            | Task::Stop => {}
         }
     }
 
@@ -201,6 +221,14 @@ impl<const W: usize> Shared<'_, W> {
                 answer.not_started = partition.not_started();
             }
             Task::LastComing => answer.last_coming = partition.last_coming(),
+            Task::AskToKeep => answer.can_be_kept = partition.can_be_kept(),
+            Task::Keep => partition.keep(&mut answer.state),
+            Task::Restore => {
+                let kept = lock(&self.trays[number]).kept.take();
+                answer.is_restored = kept.is_some_and(|Kept { state, jobs }| {
+                    partition.restore(&mut Reader::new(&state), &jobs, self.plan).is_ok()
+                });
+            }
             Task::WriteBack(_) | Task::Stop => {}
         }
     }
@@ -272,11 +300,25 @@ impl Drop for Leaving<'_> {
     }
 }
 
+/// The reason why a machine pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// The kernel of this stream is over.
+    Over(usize),
+    /// A checkpoint is due, and the machine can be kept.
+    Checkpoint,
+}
+
 /// A simulated machine with a protocol, which runs programs.
+#[derive(Restore)]
 pub(crate) struct Machine<'m, const W: usize> {
+    #[save(apart)]
     crew: Crew<'m, W>,
+    #[save(apart)]
     host: Host<'m>,
+    #[save(built)]
     owners: Arc<Vec<u8>>,
+    #[save(apart)]
     own: Vec<Partition<W>>,
     /// The time that all components have come to.
     reached: Ticks,
@@ -287,11 +329,16 @@ pub(crate) struct Machine<'m, const W: usize> {
     progress: Ticks,
     patience: Patience,
     last: Ticks,
+    #[save(built)]
     tallies: &'static [TallySpec],
     sampler: Sampler,
+    #[save(built)]
     shown: Option<&'m Progress>,
     /// Line accesses accepted so far.
     accesses: u64,
+    /// How far the run had come when it last could not be kept.
+    #[save(built)]
+    refused: Option<Refused>,
 }
 
 /// Builds a machine and lets `program` use it.
@@ -352,6 +399,7 @@ where
             sampler: Sampler::new(watch.every.map(|cycles| plan.clocks.core.cycles(cycles))),
             shown: watch.progress,
             accesses: 0,
+            refused: None,
         };
         program(&mut machine)
     })
@@ -390,14 +438,14 @@ impl<const W: usize> Machine<'_, W> {
     /// Carries out the final commands when all programs have ended.
     pub(crate) fn finish(&mut self) -> Result<(), SimError> {
         if self.host.finish(self.over, self.reached) {
-            self.run_until_over()?;
+            self.run_until_over(None)?;
         }
         Ok(())
     }
 
-    /// Runs until the host program hears that the kernel of a stream is over. Returns the stream. Memory is then as the
-    /// kernels of the stream left it.
-    pub(crate) fn run_until_over(&mut self) -> Result<usize, SimError> {
+    /// Runs until the host program hears that the kernel of a stream is over. Memory is then as the kernels of the
+    /// stream left it. Pauses before that if checkpoints are due.
+    pub(crate) fn run_until_over(&mut self, checkpoints: Option<&dyn Checkpoints>) -> Result<Pause, SimError> {
         loop {
             self.host.run(self.reached);
             if self.sampler.next == self.reached {
@@ -409,7 +457,7 @@ impl<const W: usize> Machine<'_, W> {
             {
                 self.over = over;
                 self.write_back_for_host();
-                return Ok(stream);
+                return Ok(Pause::Over(stream));
             }
             let next = self.next.min(self.host.next()).min(self.next_order());
             let end = match told {
@@ -420,6 +468,9 @@ impl<const W: usize> Machine<'_, W> {
             self.run_turn(until)?;
             if let Some(progress) = self.shown {
                 self.show(progress);
+            }
+            if checkpoints.is_some_and(|checkpoints| checkpoints.are_due()) && self.can_be_kept() {
+                return Ok(Pause::Checkpoint);
             }
         }
     }
@@ -453,6 +504,13 @@ impl<const W: usize> Machine<'_, W> {
             Some((_, _, Fault::Error(error))) => Err(*error),
             Some((_, _, Fault::Panic(panic))) => resume_unwind(panic),
         }
+    }
+
+    /// Gives all partitions a task that is done between turns. It hands the orders of the host to components, so they
+    /// are none of its own any more.
+    fn ask(&mut self, task: Task) {
+        self.next = self.next.min(self.next_order());
+        self.perform(task);
     }
 
     /// Gives all partitions a task and waits until it is done.

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use chorus_protocol::address::AgentId;
+use chorus_protocol::save::{self, Damaged, Reader, Restore, Save};
 
 use super::agenda::Agenda;
 use super::host::Order;
@@ -28,7 +29,7 @@ pub(super) struct ModuleShare {
     pub(super) block: Block,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Save)]
 enum Event {
     /// The work-groups of a stream's kernel may start on a module.
     Start { stream: u8, module: u16 },
@@ -43,9 +44,11 @@ struct Running {
 }
 
 /// Places work-groups on the compute units of some modules.
+#[derive(Restore)]
 pub(super) struct Dispatcher {
     events: Agenda<Event>,
     /// The shares of all streams, stream by stream.
+    #[save(apart)]
     shares: Vec<Vec<Running>>,
     /// The resources of every unit of the machine that are in use.
     occupancies: Vec<Occupancy>,
@@ -102,6 +105,36 @@ impl Dispatcher {
                 Event::Finished { stream, is_cpu } => self.use_room(stream, is_cpu, agent, &mut place),
             }
         }
+    }
+
+    /// Appends the state.
+    pub(super) fn keep_all(&self, to: &mut Vec<u8>) {
+        self.keep(to);
+        self.shares.len().save(to);
+        for shares in &self.shares {
+            shares.len().save(to);
+            for Running { share: ModuleShare { stream, module, job: _, block }, may_start } in shares {
+                (*stream, *module).save(to);
+                block.save(to);
+                may_start.save(to);
+            }
+        }
+    }
+
+    /// Takes over the state of the same dispatcher. `jobs` are the kernels of all streams.
+    pub(super) fn restore_all(&mut self, from: &mut Reader<'_>, jobs: &[Arc<Job>]) -> Result<(), Damaged> {
+        self.restore(from)?;
+        let share = |from: &mut Reader<'_>| {
+            let (stream, module) = <(u8, u16)>::load(from)?;
+            let job = Arc::clone(jobs.get(usize::from(stream)).ok_or(Damaged)?);
+            let share = ModuleShare { stream, module, job, block: Block::load(from)? };
+            Ok(Running { share, may_start: bool::load(from)? })
+        };
+        let streams = usize::load(from)?;
+        self.shares = (0..streams)
+            .map(|_| (0..usize::load(from)?).map(|_| share(from)).collect())
+            .collect::<Result<_, Damaged>>()?;
+        Ok(())
     }
 
     fn running(&mut self, stream: u8, module: u16) -> Option<&mut Running> {

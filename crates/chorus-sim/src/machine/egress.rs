@@ -12,6 +12,8 @@
 
 use std::collections::VecDeque;
 
+use chorus_protocol::save::{self, Restore, Save};
+
 use super::by_time::{ByTime, Timed};
 use super::plan::NEVER;
 use crate::clock::{Clock, Ticks};
@@ -20,7 +22,7 @@ use crate::clock::{Clock, Ticks};
 const UNLIMITED: u32 = u32::MAX / 2;
 
 /// A message as its port sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(super) struct Parcel {
     /// The time from which it may leave.
     pub(super) ready: Ticks,
@@ -46,7 +48,7 @@ impl Timed for Parcel {
 }
 
 /// The window of one virtual network.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 struct Window {
     /// Flits that may still leave before more news is taken in.
     flits: u32,
@@ -124,15 +126,18 @@ pub(super) struct Departure {
 }
 
 /// The port of one agent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub(super) struct Egress {
     /// Messages in the order in which they become ready.
     queue: ByTime<Parcel>,
+    #[save(built)]
     clock: Clock,
     free: Ticks,
     /// Whether messages become ready in the order in which they are sent.
+    #[save(built)]
     is_in_order: bool,
     /// Flits of a whole window.
+    #[save(built)]
     whole: u32,
     windows: Vec<Window>,
 }

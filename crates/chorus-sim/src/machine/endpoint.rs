@@ -1,12 +1,14 @@
 //! The end of an agent at the network: messages that come in, in the order of time, and the port for those that leave.
 
+use chorus_protocol::save::{self, Restore, Save};
+
 use super::by_time::{ByTime, Timed};
 use super::egress::Egress;
 use super::plan::NEVER;
 use crate::clock::Ticks;
 
 /// A message on its way to an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(super) struct Entry {
     /// The time at which its first flit is at the agent's incoming port, or at which it has arrived.
     pub(super) time: Ticks,
@@ -47,7 +49,7 @@ pub(super) struct Arrival {
 }
 
 /// The end of an agent at the network.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub(super) struct Endpoint {
     /// The time at which the incoming port is free.
     free: Ticks,
@@ -59,8 +61,10 @@ pub(super) struct Endpoint {
     /// Messages that the agent has sent.
     sequence: u32,
     /// The agent that names its component.
+    #[save(built)]
     pub(super) component: u16,
     /// The partition that has the agent.
+    #[save(built)]
     pub(super) owner: u8,
 }
 

@@ -3,6 +3,8 @@
 //! Queues at ports are not bounded. Banks accept no message that would have to wait too long
 //! ([`Fabric::crowded_until`]). A bank learns of the state of a port some time later, as a signal would tell it.
 
+use chorus_protocol::save::{self, Restore};
+
 use super::endpoint::{Entry, Inbox};
 use super::paths::Paths;
 use super::plan::NEVER;
@@ -13,11 +15,12 @@ use crate::port::Port;
 const REMEMBERED: usize = 4;
 
 /// A port with the messages that come to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 struct BusyPort {
     port: Port,
     inbox: Inbox,
     /// The waiting time above which the port counts as crowded.
+    #[save(built)]
     queue: Ticks,
     /// When the port was free, as of the last multiples of the interval.
     remembered: [Ticks; REMEMBERED],
@@ -62,13 +65,16 @@ pub(super) struct Passed {
 }
 
 /// The ports between modules.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub(super) struct Fabric {
+    #[save(each)]
     ports: Vec<BusyPort>,
     /// When the next message comes to each port.
     next: Vec<Ticks>,
+    #[save(built)]
     interval: Ticks,
     /// The ports that belong to the partition.
+    #[save(built)]
     own: Vec<u16>,
 }
 

@@ -4,14 +4,17 @@
 //! the links of a route are taken in the order in which messages leave, and a message that waits for a link comes later
 //! to the next one. It waits in a router, which always has room.
 
+use chorus_protocol::save::{self, Restore};
+
 use super::endpoint::{Entry, Inbox};
 use crate::clock::Ticks;
 use crate::network::{Hop, Network};
 
 /// The links of all modules, and the messages that have left their ports.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub(super) struct Grid {
     /// Links of each module.
+    #[save(built)]
     links: usize,
     /// The time at which each link is free, module by module.
     free: Vec<Ticks>,

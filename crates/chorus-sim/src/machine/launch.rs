@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use chorus_kernel::partition::groups_of;
+use chorus_protocol::save::{self, Restore, Save};
 use chorus_system::WorkGroupOrder;
 
 use crate::clock::Ticks;
@@ -11,7 +12,7 @@ use crate::command_processor::Orders;
 use crate::compute_unit::Job;
 
 /// The phase of a launch: what it waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Save)]
 pub(super) enum Phase {
     /// The launch waits for shared banks that have not carried out the commands before the kernel.
     Preparing,
@@ -28,7 +29,7 @@ pub(super) enum Phase {
 }
 
 /// The work-groups and CPU threads that start on one module.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(super) struct Block {
     /// The first work-group that has not been started.
     pub(super) next_group: u32,
@@ -61,7 +62,9 @@ impl Block {
 }
 
 /// The kernel that a stream runs, or the last one that it ran.
+#[derive(Restore)]
 pub(super) struct Launch {
+    #[save(apart)]
     pub(super) job: Arc<Job>,
     pub(super) phase: Phase,
     /// The modules that share it.

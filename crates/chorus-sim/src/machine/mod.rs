@@ -37,8 +37,9 @@ mod unit;
 
 use chorus_kernel::{ReadOnlyWritten, Undeclared};
 use chorus_protocol::controller::Unspecified;
+use chorus_protocol::save::Damaged;
 
-pub(crate) use crew::{Machine, with_machine};
+pub(crate) use crew::{Machine, Pause, with_machine};
 pub(crate) use plan::NEVER;
 pub use stuck::{StuckCause, StuckReport, StuckWave};
 
@@ -66,6 +67,9 @@ pub enum SimError {
     /// A kernel writes what its program declares read-only.
     #[error("{0}")]
     ReadOnlyWritten(Box<ReadOnlyWritten>),
+    /// The run cannot go on from a checkpoint.
+    #[error(transparent)]
+    Damaged(#[from] Damaged),
 }
 
 impl From<Unspecified> for Box<SimError> {

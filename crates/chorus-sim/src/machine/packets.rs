@@ -3,12 +3,13 @@
 use chorus_protocol::host_line::HostLine;
 use chorus_protocol::message::Message;
 use chorus_protocol::prefetch::prefetch;
+use chorus_protocol::save::{self, Save};
 
 use crate::clock::Ticks;
 use crate::distribution::Source;
 
 /// Facts about the access that causes messages. Controllers do not know them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub(super) struct Cause {
     /// The parts of an atomic, where they are counted.
     pub(super) parts: u8,
@@ -22,7 +23,7 @@ pub(super) struct Cause {
 }
 
 /// The route and length of a message in transit. Moving a message needs nothing else.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub(super) struct Packet {
     /// The time since which it waits at its destination.
     pub(super) enqueued: Ticks,
@@ -45,13 +46,14 @@ pub(super) struct Packet {
 }
 
 /// A place for a message. A packet and the header of its message lie in one line of the host's caches or in two.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Save)]
 struct Place<const W: usize> {
     packet: Packet,
     message: Message<W>,
 }
 
 /// All messages in transit within a partition.
+#[derive(Save)]
 pub(super) struct Packets<const W: usize> {
     places: Vec<HostLine<Place<W>>>,
     free: Vec<u32>,

@@ -11,6 +11,7 @@ use chorus_protocol::address::{AgentId, Role};
 use chorus_protocol::controller::Controller;
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::{Message, Size};
+use chorus_protocol::save::{Damaged, Reader, Restore};
 
 use super::SimError;
 use super::ahead::{Ahead, COMPONENTS_MIN};
@@ -25,6 +26,7 @@ use super::stuck::{StuckWave, stuck_waves};
 use super::translation::Client;
 use super::unit::Unit;
 use crate::clock::Ticks;
+use crate::compute_unit::Job;
 use crate::observe::{Changes, Recorder, SharedObserver, Watched};
 use crate::stats::Stats;
 
@@ -228,6 +230,30 @@ impl<const W: usize> Partition<W> {
         run_all(&mut self.banks, until, &mut self.ctx, env, &mut self.failure);
         run_all(&mut self.units, until, &mut self.ctx, env, &mut self.failure);
         self.ctx.let_out(env.plan, until);
+    }
+
+    /// Whether the state of every wavefront can be written down.
+    pub(super) fn can_be_kept(&self) -> bool {
+        self.units.iter().all(Unit::can_be_kept)
+    }
+
+    /// Appends the state at the end of a turn, if every wavefront can be kept.
+    pub(super) fn keep(&self, to: &mut Vec<u8>) {
+        // What has been heard and ordered has been handed over at the end of a turn, and nothing has failed.
+        let Partition { units, banks, first_unit: _, first_bank: _, ctx, dispatcher, orders: _, heard: _, failure: _ } =
+            self;
+        units.iter().for_each(|unit| unit.keep_all(to));
+        banks.iter().for_each(|bank| bank.keep(to));
+        ctx.keep(to);
+        dispatcher.iter().for_each(|dispatcher| dispatcher.keep_all(to));
+    }
+
+    /// Takes over the state of the same partition. `jobs` are the kernels of all streams.
+    pub(super) fn restore(&mut self, from: &mut Reader<'_>, jobs: &[Arc<Job>], plan: &Plan<'_>) -> Result<(), Damaged> {
+        self.units.iter_mut().try_for_each(|unit| unit.restore_all(from, jobs, plan))?;
+        self.banks.iter_mut().try_for_each(|bank| bank.restore(from))?;
+        self.ctx.restore(from)?;
+        self.dispatcher.iter_mut().try_for_each(|dispatcher| dispatcher.restore_all(from, jobs))
     }
 
     /// Takes the reason why it cannot go on.

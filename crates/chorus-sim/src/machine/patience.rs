@@ -4,6 +4,7 @@
 //! message may be on its way for a million of them. So idle time is counted in rounds. A round lasts until everything
 //! that was on its way at its beginning has come, and it costs a fixed number of cycles, however long it lasts.
 
+use chorus_protocol::save::{self, Save};
 use chorus_system::Watchdog;
 
 use crate::clock::{Clock, Ticks};
@@ -13,7 +14,7 @@ use crate::clock::{Clock, Ticks};
 const ROUND: u64 = 1000;
 
 /// The rest of the patience since the last progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(super) struct Patience {
     /// The time of the last progress.
     pub(super) since: Ticks,

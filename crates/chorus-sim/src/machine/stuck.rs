@@ -150,7 +150,7 @@ pub(super) fn stuck_waves<const W: usize>(
                 work_group: running.id.work_group,
                 wave: running.id.wave,
                 place: running.task.place(),
-                last_operation: running.last_operation,
+                last_operation: running.last_operation.name(),
                 last_line: running.last_line,
                 waits_for,
             });

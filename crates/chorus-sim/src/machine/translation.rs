@@ -11,6 +11,7 @@ use chorus_protocol::address::AgentId;
 use chorus_protocol::controller::{Controller, Input, Outcome, Passage};
 use chorus_protocol::message::{Channel, Message};
 use chorus_protocol::registry::Delivery;
+use chorus_protocol::save::{self, Restore};
 
 use super::SimError;
 use super::context::{Context, Env, Handled};
@@ -21,7 +22,9 @@ use crate::observe::{Cause, Trigger};
 use crate::stats::Counter;
 
 /// A translation unit: its controller and the messages that it could not take yet.
+#[derive(Restore)]
 pub(super) struct Translation<const W: usize> {
+    #[save(built)]
     pub(super) agent: AgentId,
     pub(super) controller: Box<dyn Controller<W>>,
     queues: Vec<VecDeque<u32>>,

@@ -9,6 +9,7 @@ use chorus_protocol::controller::{
 };
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
+use chorus_protocol::save::{Damaged, Reader};
 use chorus_protocol::tally::Tally;
 
 /// The change of a line's state in a controller.
@@ -60,6 +61,14 @@ impl<const W: usize> PlainState<W> for Watched<W> {
 
     fn encode(&self, bytes: &mut StateBytes) {
         self.inner.encode(bytes);
+    }
+
+    fn keep_state(&self, to: &mut Vec<u8>) {
+        self.inner.keep_state(to);
+    }
+
+    fn restore_state(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        self.inner.restore_state(from)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod annotations;
 mod atomic_order;
+mod checkpoints;
 mod chiplets;
 mod cpu_threads;
 mod h200;

@@ -20,6 +20,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Build, BuildConfig, Commands, Declaration, Protocol, Structure};
+use chorus_protocol::save::{self, Restore};
 use chorus_protocol::tally::Tally;
 
 use super::alter::Surroundings;
@@ -166,14 +167,17 @@ where
 }
 
 /// A controller with a mistake in one cell.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Restore)]
 pub(super) struct Mutated<const W: usize> {
     base: Box<dyn Controller<W>>,
     /// The mistake, if the cell is one of this controller's.
+    #[save(built)]
     mutation: Option<Mutation>,
+    #[save(built)]
     surroundings: Surroundings,
     /// The operations that were answered too early and are not answered yet by the controller, in ascending order.
     answered: Vec<Txn>,
+    #[save(built)]
     notes: Arc<Notes>,
 }
 

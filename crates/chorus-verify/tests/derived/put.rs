@@ -36,7 +36,7 @@ static DECLARATION: Declaration = Declaration {
 };
 
 /// Changes of the private cache: it announces every copy that has left.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug, Hash, Restore)]
 struct Announce;
 
 impl<const W: usize> Changes<WriteThroughL1<W>, W> for Announce {
@@ -47,8 +47,8 @@ impl<const W: usize> Changes<WriteThroughL1<W>, W> for Announce {
 
 /// Changes of the shared bank: it forgets the sender of a PUT. A PUT that has crossed an invalidation or a recall finds
 /// nothing to forget.
-#[derive(Clone, Debug, Hash)]
-struct Forget(Option<Fault>);
+#[derive(Clone, Debug, Hash, Restore)]
+struct Forget(#[save(built)] Option<Fault>);
 
 impl<const W: usize> Changes<GpuViL2<W>, W> for Forget {
     const MESSAGES: &'static [MsgKind] = &[PUT];

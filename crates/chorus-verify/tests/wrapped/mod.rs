@@ -11,6 +11,7 @@ use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
 use chorus_protocol::parameter::Parameters;
 use chorus_protocol::registry::{Build, BuildConfig, Commands, Declaration, Protocol, Structure};
+use chorus_protocol::save::{self, Restore};
 use chorus_protocol::tally::Tally;
 
 /// The difference between a wrapped controller and its original.
@@ -31,7 +32,8 @@ pub trait Wrap: Send + Sync + 'static {
 }
 
 /// A controller inside another.
-struct Wrapped<T, const W: usize>(Box<dyn Controller<W>>, PhantomData<T>);
+#[derive(Restore)]
+struct Wrapped<T, const W: usize>(Box<dyn Controller<W>>, #[save(built)] PhantomData<T>);
 
 impl<T, const W: usize> Clone for Wrapped<T, W> {
     fn clone(&self) -> Self {

@@ -16,6 +16,7 @@ use comfy_table::Table;
 use serde_json::{Value, json};
 
 use super::arguments::{JsonArgument, ScaleArgument, whole};
+use crate::checkpoints::CheckpointArguments;
 use crate::failure::{Failure, Verdict, print_error, print_note, print_warning};
 use crate::output::{align_right, count, percent, table};
 use crate::run_progress::shown_while;
@@ -39,7 +40,9 @@ Examples:
   chorus run --system hmg --protocol hmg --trace traces/vectoradd
   chorus run --system tc --protocol gpu-vi --workload stn --record-trace traces/stn
   chorus run --system tc --protocol gpu-vi --workload stn --timeline stn.pftrace --timeline-window 10000..20000
-  chorus run --system tc --protocol gpu-vi --program examples/cuda/bfs/program.toml --set workload.n=2^14";
+  chorus run --system tc --protocol gpu-vi --program examples/cuda/bfs/program.toml --set workload.n=2^14
+  chorus run --system hmg --protocol hmg --workload mst --scale paper --checkpoint-every 10min --checkpoint mst.chk
+  chorus run --system hmg --protocol hmg --workload mst --scale paper --checkpoint-every 10min --resume mst.chk";
 
 /// The largest number of threads that is accepted: a machine is divided into no more parts.
 const THREADS_MAX: i64 = 256;
@@ -109,6 +112,8 @@ pub struct Arguments {
     #[command(flatten)]
     timeline: TimelineArguments,
     #[command(flatten)]
+    checkpoints: CheckpointArguments,
+    #[command(flatten)]
     form: JsonArgument,
 }
 
@@ -134,7 +139,9 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let simulate = |observer: Option<&SharedObserver>| {
         let progress = Progress::default();
         let watch = arguments.watching.watch(&progress, observer);
-        let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref(), watch };
+        let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref(), watch, ..Manner::default() };
+        let checkpoint = arguments.checkpoints.open(&spec, &setup, &manner)?;
+        let manner = Manner { keeping: arguments.checkpoints.keeping(), resume: checkpoint.as_ref(), ..manner };
         let simulate = || chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner));
         Ok(shown_while(session.style(), &spec.to_string(), &progress, simulate)?)
     };

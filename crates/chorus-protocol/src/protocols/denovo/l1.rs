@@ -28,6 +28,7 @@ use crate::protocols::spandex::llc::line::words_of;
 use crate::protocols::spandex::messages::{REQ_O, REQ_O_DATA, REQ_V, REQ_WB, REQ_WT, local, update};
 use crate::read_only::ReadOnlyLines;
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use crate::sharers::Sharers;
 
 /// The largest number of stores that may be outstanding.
@@ -63,19 +64,24 @@ pub struct L1Options {
 }
 
 /// A store of which some words are not yet owned or written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) struct Store {
     pub(super) missing: u32,
     pub(super) wave: u16,
 }
 
 /// A DeNovo cache, behind its translation unit.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct DeNovoL1<const W: usize> {
+    #[save(built)]
     pub(super) me: AgentId,
+    #[save(built)]
     topology: Topology,
+    #[save(built)]
     atomics: Atomics,
+    #[save(built)]
     regions: ReadOnlyLines,
+    #[save(built)]
     fault: Option<L1Fault>,
     pub(super) lines: CacheArray<Words, W>,
     pub(super) mshrs: Mshrs<Pending<W>, CoreRequest<W>>,

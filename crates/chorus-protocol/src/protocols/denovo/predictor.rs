@@ -7,6 +7,7 @@
 //! Nothing can be learnt from a line that is written through, so ownership is tried again after some stores.
 
 use crate::address::LineAddr;
+use crate::save::{self, Save};
 
 const COUNTERS: usize = 256;
 const MAX: u8 = 3;
@@ -15,7 +16,7 @@ const OWN: u8 = 2;
 /// The number of stores that are written through before ownership is tried again.
 const PATIENCE: u8 = 4;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 struct Counter {
     paid: u8,
     /// Number of stores written through since ownership was tried last.
@@ -23,7 +24,7 @@ struct Counter {
 }
 
 /// Saturating counters, one for each remainder of line numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Predictor(Vec<Counter>);
 
 impl Predictor {

@@ -1,9 +1,10 @@
 //! A DeNovo cache's knowledge of the words of a line. Sets of words have one bit for each word.
 
 use crate::line::LineData;
+use crate::save::{self, Save};
 
 /// The states of the words of a resident line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct Words {
     /// Words in state V.
     pub valid: u32,
@@ -18,7 +19,7 @@ pub struct Words {
 }
 
 /// The requests that are outstanding for a line, and the accesses that wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Pending<const W: usize> {
     /// The number of accesses that wait.
     pub waiting: u32,

@@ -23,10 +23,11 @@ use crate::protocols::spandex::fences::Fences;
 use crate::protocols::spandex::llc::line::{all_words, words_of};
 use crate::protocols::spandex::messages::{REQ_V, REQ_WT, local, update};
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use crate::sharers::Sharers;
 
 /// The metadata of a place in the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 struct Place {
     /// The valid words of the line.
     valid: u32,
@@ -35,7 +36,7 @@ struct Place {
 }
 
 /// The accesses that wait or are outstanding for a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 struct Pending {
     /// The number of accesses that wait.
     waiting: u32,
@@ -62,10 +63,13 @@ impl Pending {
 }
 
 /// A GPU coherence cache.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct GpuCoherenceL1<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     topology: Topology,
+    #[save(built)]
     fault: Option<L1Fault>,
     lines: CacheArray<Place, W>,
     mshrs: Mshrs<Pending, CoreRequest<W>>,

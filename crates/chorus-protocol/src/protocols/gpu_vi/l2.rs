@@ -12,6 +12,7 @@ use crate::protocols::vi_protocols::send_to_all;
 use crate::protocols::write_through::{ATOMIC, DATA, GETS, GETX, INV, INV_ACK, RCL, RCL_ACK};
 use crate::protocols::write_through_bank::{Reader, WriteFault, perform_with, write_back};
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use crate::sharers::Sharers;
 
 /// A mistake to build in.
@@ -41,7 +42,7 @@ pub enum L2Fault {
     LostWriteBack,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 enum State {
     #[default]
     I,
@@ -119,7 +120,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
     expiry: None,
 };
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 struct Line {
     state: State,
     dirty: bool,
@@ -139,7 +140,7 @@ impl Line {
 }
 
 /// The event that a line in a transient state waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 enum Waiting<const W: usize> {
     /// I_S: memory, for the merged readers.
     Read,
@@ -152,10 +153,13 @@ enum Waiting<const W: usize> {
 }
 
 /// A shared bank of GPU-VI.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct GpuViL2<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     memory: AgentId,
+    #[save(built)]
     fault: Option<L2Fault>,
     lines: CacheArray<Line, W>,
     mshrs: Mshrs<Waiting<W>, Reader>,

@@ -4,6 +4,7 @@
 use crate::cache::{CacheArray, Geometry, Replacement};
 use crate::parameter::ParameterSpec;
 use crate::registry::BuildConfig;
+use crate::save::{self, Save};
 use crate::sharers::Sharers;
 
 /// The parameters of the directory. Explorations have one entry, so that two lines already replace each other.
@@ -29,7 +30,7 @@ pub static PARAMETERS: [ParameterSpec; 2] = [
 ];
 
 /// The directory's record of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct Entry {
     /// The private caches that may hold the line.
     pub sharers: Sharers,

@@ -15,6 +15,7 @@ use crate::protocols::vi_protocols::send_to_all;
 use crate::protocols::write_through::{DATA, INV, RCL};
 use crate::protocols::write_through_bank::{Reader, WriteFault, perform_with, write_back};
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use crate::sharers::Sharers;
 
 use super::directory::{Directory, Entry, directory};
@@ -55,7 +56,7 @@ pub enum L2Fault {
 }
 
 /// The metadata of a place in the L2.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 struct Line {
     /// Whether memory has answered.
     present: bool,
@@ -65,7 +66,7 @@ struct Line {
 }
 
 /// The reason for which a line in a transient state waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 enum Waiting<const W: usize> {
     /// I_S, C_S: the merged readers wait for memory.
     Read,
@@ -86,10 +87,13 @@ struct Found {
 }
 
 /// A shared bank of GPU-VIni.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct GpuViniL2<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     memory: AgentId,
+    #[save(built)]
     fault: Option<L2Fault>,
     lines: CacheArray<Line, W>,
     directory: Directory,

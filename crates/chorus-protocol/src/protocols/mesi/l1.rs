@@ -23,11 +23,12 @@ use crate::protocols::mesi::messages::{
 };
 use crate::protocols::spandex::messages::{PEEK_DATA, PEEK_MISS};
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use crate::sharers::Sharers;
 use crate::write_tracker::WriteTracker;
 
 /// The use of a miss register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 enum Pending {
     /// IS, IM, SM, IS_I, IM_I: a miss, with the merged accesses as targets. The line has its place.
     Miss,
@@ -51,12 +52,16 @@ const TO_A_WRITER: Surrender = Surrender { ack: INV_ACK, data: INV_DATA, ignored
 const TO_THE_L2: Surrender = Surrender { ack: RCL_ACK, data: RCL_DATA, ignored: L1Fault::IgnoredRecall };
 
 /// A private cache of the MESI protocol.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct MesiL1<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     topology: Topology,
     /// The state in which a load gets the only copy.
+    #[save(built)]
     only_copy: State,
+    #[save(built)]
     fault: Option<L1Fault>,
     lines: CacheArray<State, W>,
     mshrs: Mshrs<Pending, CoreRequest<W>>,

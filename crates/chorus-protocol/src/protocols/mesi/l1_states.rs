@@ -6,9 +6,10 @@ use crate::controller::{StateClass, StateSpec, Unspecified, Vocabulary};
 use crate::message::MsgKind;
 use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV, RCL, UPGRADE_ACK, WB_ACK};
 use crate::protocols::spandex::messages::PEEK;
+use crate::save::{self, Save};
 
 /// The state of a line in a private cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub enum State {
     #[default]
     I,

@@ -17,9 +17,10 @@ use crate::protocols::mesi::l2_states::{Event, State};
 pub use crate::protocols::mesi::l2_states::{L2, L3};
 use crate::protocols::mesi::messages::{DATA, DATA_E, DATA_M, FWD_GETS, INV, PUTX_CLEAN, RCL, UPGRADE_ACK, WB_ACK};
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use crate::sharers::Sharers;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 struct Line {
     state: State,
     dirty: bool,
@@ -28,7 +29,7 @@ struct Line {
 }
 
 /// The copy or permission that a request gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 enum Grant {
     /// A shared copy of the line.
     Shared,
@@ -53,7 +54,7 @@ enum Answer {
 
 /// The reason for which a line in a transient state waits. MT_MB has no register, since the sharers already name the
 /// cache whose report it waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 enum Waiting<const W: usize> {
     /// ISS, IS, IM: the line waits for memory. The caches that want it are merged as targets.
     Fetch,
@@ -65,12 +66,16 @@ enum Waiting<const W: usize> {
 }
 
 /// A shared bank of the MESI protocol.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct MesiL2<const W: usize> {
     /// The cache level of the bank: L2 or L3.
+    #[save(built)]
     role: Role,
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     memory: AgentId,
+    #[save(built)]
     fault: Option<L2Fault>,
     lines: CacheArray<Line, W>,
     mshrs: Mshrs<Waiting<W>, AgentId>,

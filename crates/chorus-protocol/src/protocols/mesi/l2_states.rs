@@ -8,9 +8,10 @@ use crate::protocols::mesi::messages::{
     EXCLUSIVE_UNBLOCK, FWD_ACK, FWD_DATA, GETS, GETX, INV_ACK, INV_DATA, PUTX, PUTX_CLEAN, RCL_ACK, RCL_DATA, UPGRADE,
     WB_PENDING,
 };
+use crate::save::{self, Save};
 
 /// The state of a line in a shared bank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Save)]
 pub enum State {
     #[default]
     NP,

@@ -17,9 +17,10 @@
 
 use crate::access::{Scope, Txn};
 use crate::address::AgentId;
+use crate::save::{self, Save};
 
 /// The agent that waits for a collection, and its name for the operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Asker {
     /// The private cache, or the bank itself if it got a command.
     pub agent: AgentId,
@@ -28,7 +29,7 @@ pub struct Asker {
 }
 
 /// The purpose of a collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub enum Purpose {
     /// Releases of this module's private caches are waiting.
     Release,
@@ -44,7 +45,7 @@ pub enum Purpose {
 pub const WHOLE: u32 = 1 << 30;
 
 /// A collection of answers that is still incomplete.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Collection {
     /// The name that the requests carry.
     pub name: Txn,
@@ -57,7 +58,7 @@ pub struct Collection {
 }
 
 /// All collections of a bank.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct Collections {
     running: Vec<Collection>,
     /// Releases, acquires and commands that wait for the next collection.
@@ -123,7 +124,7 @@ impl Collections {
 }
 
 /// The invalidations and marks that have been sent to a sharer and are not known to have arrived.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct InvalidationChannel {
     /// Whether an invalidation was sent after the last mark.
     pub unmarked: bool,

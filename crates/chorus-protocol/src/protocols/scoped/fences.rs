@@ -10,9 +10,10 @@ use crate::protocols::scoped::faults::L1Fault;
 use crate::protocols::scoped::l1::{Acquire, ScopedL1};
 use crate::protocols::scoped::messages::{ACQ, REL, REL_END};
 use crate::protocols::scoped::place::Place;
+use crate::save::{self, Save};
 
 /// A fence, or a kernel's start or end, that waits for the L2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) struct Fence {
     txn: Txn,
     scope: Scope,
@@ -21,7 +22,7 @@ pub(super) struct Fence {
     banks: u16,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 enum Stage {
     /// The fence is released when all banks have answered. If `acquires` is set, it acquires then.
     Release { acquires: bool },

@@ -4,12 +4,13 @@
 use std::hash::{Hash, Hasher};
 
 use crate::address::LineAddr;
+use crate::save::{self, Save};
 
 /// The number of bits of a line number below the bits that are looked up first.
 const STRETCH_SHIFT: u32 = 32;
 
 /// The set of lines that were requested.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(super) struct FirstTouch {
     /// For each upper half of a line number, a bit for each lower half.
     stretches: Vec<Vec<u64>>,

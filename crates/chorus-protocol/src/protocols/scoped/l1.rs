@@ -29,6 +29,7 @@ use crate::protocols::scoped::messages::{ACQ_DONE, ATOM, ATOM_DATA, DATA, DONE, 
 use crate::protocols::scoped::place::{Place, Waiting};
 use crate::protocols::scoped::policy::Cached;
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore};
 use crate::sharers::Sharers;
 
 /// The effect of an acquire wider than a work-group.
@@ -123,16 +124,23 @@ impl<'a, const W: usize> Event<'a, W> {
 }
 
 /// A software-coherent private cache.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct ScopedL1<P: Place, const W: usize> {
+    #[save(built)]
     pub(super) me: AgentId,
+    #[save(built)]
     pub(super) config: BuildConfig,
+    #[save(built)]
     pub(super) policy: L1Policy,
+    #[save(built)]
     module: u16,
     /// The first bank of the module.
+    #[save(built)]
     pub(super) first_bank: AgentId,
     /// The number of banks of the module, and of consecutive lines that one of them serves.
+    #[save(built)]
     banks: Divisor,
+    #[save(built)]
     interleave: Divisor,
     /// Lines in V, in I_V (whose place is reserved), and in P.
     pub(super) lines: CacheArray<P, W>,

@@ -35,6 +35,7 @@ use crate::protocols::scoped::presence::{Line, Reader, Request, State};
 use crate::protocols::scoped::route::{Route, Station};
 use crate::protocols::scoped::tallies::Tallies;
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore};
 use crate::tally::Tally;
 
 /// Whether an input was consumed. An error says why it was not.
@@ -62,12 +63,17 @@ enum Event<'a, const W: usize> {
 }
 
 /// A shared bank with its directory.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct ScopedL2<D, const W: usize> {
+    #[save(built)]
     pub(super) me: AgentId,
+    #[save(built)]
     pub(super) memory: AgentId,
+    #[save(built)]
     pub(super) policy: L2Policy,
+    #[save(built)]
     pub(super) page_lines: u32,
+    #[save(built)]
     pub(super) route: Route,
     /// The lines that it has. Those with dirty bytes have a note.
     pub(super) lines: CacheArray<Line, W>,

@@ -8,9 +8,10 @@ use std::hash::Hash;
 use crate::address::Role;
 use crate::controller::{StateClass, StateSpec, Vocabulary};
 use crate::line::ByteMask;
+use crate::save::{self, Save};
 
 /// The content of a place in a private cache.
-pub trait Place: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static {
+pub trait Place: Copy + Default + Eq + Hash + Debug + Save + Send + Sync + 'static {
     /// The place is reserved for a copy on its way, and nothing has been stored there.
     const RESERVED: Self;
     /// Whether places can hold less than a line.
@@ -44,7 +45,7 @@ pub trait Place: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static {
 }
 
 /// The threads whose loads wait for a copy on its way.
-pub trait Waiting: Copy + Default + Eq + Hash + Debug + Send + Sync + 'static {
+pub trait Waiting: Copy + Default + Eq + Hash + Debug + Save + Send + Sync + 'static {
     /// Adds the wavefront in a slot of the compute unit.
     fn add(&mut self, wave: u16);
 
@@ -64,7 +65,7 @@ impl Waiting for () {
 }
 
 /// Wavefronts, one bit each. Slots beyond the number of bits share them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct Waves(u64);
 
 impl Waiting for Waves {
@@ -84,7 +85,7 @@ impl Waves {
 }
 
 /// A place of a cache whose stores take no place: it holds a line or nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub enum Whole {
     /// A copy of the line.
     #[default]
@@ -94,7 +95,7 @@ pub enum Whole {
 }
 
 /// A place of a cache in which stores leave their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct Bytes {
     /// Whether a copy is on its way.
     reserved: bool,

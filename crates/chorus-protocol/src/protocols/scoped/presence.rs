@@ -8,6 +8,7 @@ use crate::line::ByteMask;
 use crate::message::Message;
 use crate::protocols::scoped::l2::ScopedL2;
 use crate::protocols::scoped::route::Station;
+use crate::save::{self, Save};
 
 /// The state of a line in the cache of a shared bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub(super) enum State {
 }
 
 /// The record of a line that has a place in the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub(super) struct Line {
     /// Whether the place is only reserved for a copy on its way.
     pub(super) pending: bool,
@@ -39,7 +40,7 @@ pub(super) struct Line {
 }
 
 /// A private cache that waits for a line, or a bank that waits on its behalf.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) struct Reader {
     pub(super) origin: AgentId,
     pub(super) txn: Txn,

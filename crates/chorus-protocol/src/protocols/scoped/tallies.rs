@@ -2,6 +2,7 @@
 
 use crate::protocols::scoped::route::Station;
 use crate::rows::appended;
+use crate::save::{self, Save};
 use crate::tally::{Tally, TallyId, TallySpec};
 
 /// The counts of every bank.
@@ -57,7 +58,7 @@ pub(super) const WRITTEN_BACK_BY_COMMAND: TallyId = named("written_back_by_comma
 pub(super) const LINES_BY_COMMAND: TallyId = named("lines_by_command");
 
 /// The counts of one bank.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub(super) struct Tallies(crate::tally::Tallies<{ COMMAND_TALLIES.len() }>);
 
 impl Tallies {

@@ -3,10 +3,11 @@
 
 use crate::access::{CoreOp, CoreRequest, Order, Scope, Txn};
 use crate::controller::Outbox;
+use crate::save::{self, Restore};
 use crate::write_tracker::{FenceFault, WriteTracker};
 
 /// The outstanding writes, and the fences and kernel ends that wait for them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct Fences {
     writes: WriteTracker,
     /// Fences that invalidate once they have waited.

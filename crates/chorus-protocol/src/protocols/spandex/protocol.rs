@@ -29,6 +29,7 @@ use crate::registry::{
     Build, BuildConfig, Commands, Counters, Declaration, Delivery, MemoryModel, Promise, Protocol, Reach, Structure,
     Values,
 };
+use crate::save::Restore;
 
 /// All parameters: the treatment of failed reads and of reads for sharing, and whether DeNovo caches know of regions.
 const ALL_PARAMETERS: [ParameterSpec; 3] = [
@@ -190,7 +191,7 @@ impl<const W: usize> Build<W> for SpandexProtocol {
 }
 
 /// Boxes a controller. `is_upper` says that it is one between L2 and L3.
-fn at_level<const W: usize, C: Controller<W> + Clone + Hash + 'static>(
+fn at_level<const W: usize, C: Controller<W> + Clone + Hash + Restore + 'static>(
     controller: C,
     is_upper: bool,
 ) -> Box<dyn Controller<W>> {

@@ -9,17 +9,18 @@ use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome
 use crate::line::{ByteMask, LineData};
 use crate::message::Message;
 use crate::protocols::spandex::messages::{lowered, raised};
+use crate::save::{self, Restore};
 use crate::tally::Tally;
 
 /// A controller whose messages on the network are those between L2 and L3.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct Upper<C>(pub C);
 
 fn plain<const W: usize>(message: &Message<W>) -> Message<W> {
     Message { kind: lowered(message.kind), ..*message }
 }
 
-impl<const W: usize, C: Controller<W> + Clone + std::hash::Hash + 'static> Controller<W> for Upper<C> {
+impl<const W: usize, C: Controller<W> + Clone + std::hash::Hash + Restore + 'static> Controller<W> for Upper<C> {
     fn vocabulary(&self) -> &'static Vocabulary {
         self.0.vocabulary()
     }

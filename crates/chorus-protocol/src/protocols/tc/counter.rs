@@ -6,12 +6,13 @@
 //! hardware, the whole time here).
 
 use crate::controller::Time;
+use crate::save::{self, Save};
 
 /// A timestamp of the present round. Zero is a time that has always passed.
 pub type Stamp = u32;
 
 /// The counter of one controller.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Counter {
     /// The last timestamp of a round.
     latest: Stamp,

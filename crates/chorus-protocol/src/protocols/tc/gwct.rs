@@ -4,6 +4,7 @@
 use super::counter::{Counter, Stamp, aged};
 use crate::access::Txn;
 use crate::controller::Outbox;
+use crate::save::{self, Restore, Save};
 
 /// A mistake in what fences wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,7 +20,7 @@ pub enum GwctFault {
 }
 
 /// The writes of one wavefront.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 struct Writes {
     /// The number of writes that are not acknowledged yet.
     outstanding: u16,
@@ -28,10 +29,11 @@ struct Writes {
 }
 
 /// An entry for each wavefront of a core, and the fences that wait.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct GwctTable {
     writes: Vec<Writes>,
     fences: Vec<(u16, Txn)>,
+    #[save(built)]
     fault: Option<GwctFault>,
 }
 

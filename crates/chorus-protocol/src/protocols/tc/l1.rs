@@ -34,6 +34,7 @@ use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
 use crate::mshr::Mshrs;
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore};
 use crate::sharers::Sharers;
 use crate::tally::Tally;
 
@@ -45,11 +46,15 @@ const EXPIRED: Time = 1;
 const EARLIER_ROUND: Stamp = 2;
 
 /// A private cache of Temporal Coherence.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct TcL1<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     config: BuildConfig,
+    #[save(built)]
     writes: Writes,
+    #[save(built)]
     fault: Option<L1Fault>,
     counter: Counter,
     lines: CacheArray<Line, W>,

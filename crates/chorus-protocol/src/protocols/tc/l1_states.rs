@@ -6,6 +6,7 @@ use crate::access::Txn;
 use crate::address::{LineAddr, Role};
 use crate::controller::{StateClass, StateSpec, Unspecified, Vocabulary};
 use crate::message::MsgKind;
+use crate::save::{self, Save};
 
 /// State of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
 };
 
 /// The use of the place that a line has in the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub(super) enum Residency {
     /// A copy without writes under way.
     #[default]
@@ -73,7 +74,7 @@ pub(super) enum Residency {
 }
 
 /// The record of a line that has a place in the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub(super) struct Line {
     pub(super) residency: Residency,
     /// Until when the copy may be read.
@@ -91,7 +92,7 @@ impl Line {
 }
 
 /// The requests of a line that are outstanding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) struct Pending {
     /// Wavefronts with merged loads, which may have to be asked for again; a bit each.
     pub(super) merged: u64,
@@ -100,7 +101,7 @@ pub(super) struct Pending {
 }
 
 /// A load that waits for a read miss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) struct Reader {
     pub(super) txn: Txn,
     /// When it merged; zero for the one that the request was sent for.

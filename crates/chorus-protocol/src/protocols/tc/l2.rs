@@ -29,6 +29,7 @@ use crate::message::{Message, MsgKind, memory};
 use crate::mshr::{Mshrs, Register};
 use crate::protocols::write_through_bank::{Reader, perform_with, write_back};
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use crate::sharers::Sharers;
 use crate::tally::Tally;
 
@@ -95,7 +96,7 @@ pub static VOCABULARY: Vocabulary = Vocabulary {
 };
 
 /// Whether a line has arrived in the place that it has in the cache, or what it is fetched for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 enum Residency {
     #[default]
     Resident,
@@ -103,7 +104,7 @@ enum Residency {
     WriteMiss,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 struct Line {
     residency: Residency,
     dirty: bool,
@@ -113,13 +114,13 @@ struct Line {
 }
 
 /// The contents of a miss register: the timestamp of the line's earlier stay, and the operation that waits for memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 struct Waiting<const W: usize> {
     stamp: Stamp,
     miss: Miss<W>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 enum Miss<const W: usize> {
     /// Nothing waits; the line is in M_I.
     None,
@@ -136,11 +137,15 @@ impl<const W: usize> Waiting<W> {
 }
 
 /// A shared bank, whose leases are as long as `L` says.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct TcL2<L, const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     memory: AgentId,
+    #[save(built)]
     writes: Writes,
+    #[save(built)]
     fault: Option<L2Fault>,
     counter: Counter,
     leases: L,

@@ -8,11 +8,12 @@ use std::fmt;
 use std::hash::Hash;
 
 use crate::address::LineAddr;
+use crate::save::{self, Restore};
 
 /// The lengths of the leases that one bank gives, and the events from which they may be predicted.
 ///
 /// Implementations are part of the bank's state. Like all of it they are plain data.
-pub trait Leases: Clone + fmt::Debug + Hash + Send + Sync + 'static {
+pub trait Leases: Clone + fmt::Debug + Hash + Restore + Send + Sync + 'static {
     /// The length of a lease on `line` that is given now, in core cycles.
     fn cycles(&self, line: LineAddr) -> u64;
 
@@ -41,9 +42,10 @@ pub struct Prediction {
 }
 
 /// The length of the leases of one bank, the same for all of its lines.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct Lifetime {
     cycles: u64,
+    #[save(built)]
     prediction: Option<Prediction>,
 }
 

@@ -9,6 +9,7 @@ use chorus_protocol::chiplet_table::state::Operation;
 use chorus_protocol::controller::{Input, Outcome};
 use chorus_protocol::line::ByteMask;
 use chorus_protocol::message::{Channel, Message};
+use chorus_protocol::save::{self, Save};
 
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled, News};
@@ -20,7 +21,7 @@ use crate::observe::{Cause, Trigger};
 use crate::stats::Counter;
 
 /// The part of a bank that a command concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(crate) enum Part {
     /// All of the bank.
     Whole,
@@ -29,7 +30,7 @@ pub(crate) enum Part {
 }
 
 /// A command for a bank, on behalf of a stream's kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(crate) struct BankOrder {
     pub(crate) stream: u8,
     pub(crate) operation: Operation,

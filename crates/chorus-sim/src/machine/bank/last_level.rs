@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use chorus_protocol::message::{Message, memory};
+use chorus_protocol::save::{self, Restore};
 
 use super::super::context::{Context, Env, short_flits};
 use super::super::packets::Packet;
@@ -20,6 +21,7 @@ use crate::observe::Cause;
 use crate::stats::Counter;
 
 /// A slice of the L3 with the requests that are on their way in it.
+#[derive(Restore)]
 pub(super) struct LastLevel {
     slice: Slice,
     /// Requests of the bank on their way to the slice, and when they get there.

@@ -4,6 +4,7 @@ use chorus_protocol::address::LineAddr;
 use chorus_protocol::message::{Message, memory};
 use chorus_protocol::prefetch::prefetch;
 use chorus_protocol::registry::Values;
+use chorus_protocol::save::{self, Save};
 
 use super::super::context::{Context, Env, Handled};
 use super::super::packets::Packet;
@@ -25,7 +26,7 @@ const SILENT: u32 = u32::MAX;
 pub(super) const MEMORY_REQUESTS_PER_STEP: usize = 2;
 
 /// A line that has been read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(super) struct Fetched {
     /// When it is at the bank.
     pub(super) there: Ticks,

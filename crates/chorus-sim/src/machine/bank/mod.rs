@@ -17,6 +17,7 @@ use chorus_protocol::access::Txn;
 use chorus_protocol::address::AgentId;
 use chorus_protocol::controller::{Controller, Input, Outcome, Passage};
 use chorus_protocol::message::{Channel, Message, MessageSpec};
+use chorus_protocol::save::{self, Restore, Save};
 
 pub(super) use command::{BankOrder, Part};
 use last_level::LastLevel;
@@ -37,7 +38,7 @@ use crate::sectors::Sectors;
 const ORIGINS: usize = 3;
 
 /// The reason why a bank does not serve the inputs that wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 enum BankStall {
     /// The bank is not stalled.
     None,
@@ -50,16 +51,21 @@ enum BankStall {
 }
 
 /// A bank of a shared cache.
+#[derive(Restore)]
 pub(super) struct Bank<const W: usize> {
+    #[save(built)]
     agent: AgentId,
+    #[save(built)]
     module: u16,
     /// Whether it is a bank of the L2, and not of a coherent L3.
+    #[save(built)]
     is_of_l2: bool,
     now: Ticks,
     /// When the next message comes.
     next_arrival: Ticks,
     pub(super) controller: Box<dyn Controller<W>>,
     /// The translation unit between the bank and the network, where there is one.
+    #[save(each)]
     pub(super) translation: Option<Box<Translation<W>>>,
     /// One queue per virtual network and origin. On one module there is one origin. On machines of several modules,
     /// messages of the module itself, of other modules of the GPU and of other GPUs have a queue each. So requests that
@@ -67,6 +73,7 @@ pub(super) struct Bank<const W: usize> {
     /// for.
     queues: Vec<VecDeque<u32>>,
     /// The number of origins that the bank tells apart.
+    #[save(built)]
     origins: usize,
     /// How many inputs wait in all queues.
     waiting: usize,
@@ -96,9 +103,12 @@ pub(super) struct Bank<const W: usize> {
     channel: MemoryChannel,
     next_decision: Ticks,
     /// The latency between the bank and the memory controller.
+    #[save(built)]
     memory_leg: Ticks,
+    #[save(each)]
     last_level: Option<Box<LastLevel>>,
     /// The sectors that the bank has fetched, where caches fetch lines by sectors.
+    #[save(each)]
     sectors: Option<Box<Sectors>>,
     /// Hundredths of a cycle that parts of atomics and of stores have left over.
     rest_of_parts: u64,
@@ -109,6 +119,7 @@ pub(super) struct Bank<const W: usize> {
     orders: VecDeque<(Ticks, BankOrder)>,
     next_order: Ticks,
     /// Whether it has a slice of an L3 or a translation unit, which have events of their own.
+    #[save(built)]
     has_more: bool,
 }
 

@@ -6,6 +6,7 @@
 //! makes no difference how long turns are. [`dispatch`] gives work-groups to dispatchers, and [`commands`] gives shared
 //! banks the commands between kernels.
 
+mod checkpoint;
 mod commands;
 mod dispatch;
 
@@ -16,6 +17,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use chorus_kernel::{AnnotationChecker, Kernel};
 use chorus_protocol::address::AgentId;
 use chorus_protocol::registry::Commands;
+use chorus_protocol::save::{self, Restore, Save};
 use chorus_system::WorkGroupOrder;
 
 use super::SimError;
@@ -44,7 +46,7 @@ pub(super) enum Order {
 }
 
 /// An event on the host side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Save)]
 enum Event {
     /// A component has reported something.
     Report(News),
@@ -53,18 +55,24 @@ enum Event {
 }
 
 /// The host side of a machine.
+#[derive(Restore)]
 pub(crate) struct Host<'a> {
+    #[save(built)]
     plan: &'a Plan<'a>,
+    #[save(built)]
     pages: &'a RwLock<Pages>,
     pub(super) processor: CommandProcessor,
     pub(super) stats: Stats,
     events: Agenda<Event>,
+    #[save(apart)]
     pub(super) launches: Vec<Launch>,
     /// The names of the kernels that were launched.
     pub(super) names: Vec<String>,
     /// The dispatcher of all modules, where they have none of their own.
+    #[save(apart)]
     pub(super) dispatcher: Option<Dispatcher>,
     /// Orders that have not been handed to components.
+    #[save(apart)]
     pub(super) orders: Vec<(Ticks, AgentId, Order)>,
     /// Streams whose kernels are over, with the time.
     over: VecDeque<(Ticks, usize)>,
@@ -72,6 +80,7 @@ pub(crate) struct Host<'a> {
     now: Ticks,
     /// The earliest time at which a component can get an order.
     earliest: Ticks,
+    #[save(built)]
     check_annotations: bool,
     /// The last time at which something happened that shows progress.
     pub(super) progress: Ticks,
@@ -185,13 +194,12 @@ impl<'a> Host<'a> {
         self.stats.add(Counter::Kernels, 1);
         let core = self.plan.clocks.core;
         let starts = core.edge(now) + core.cycles(u64::from(self.plan.config.core.launch_latency_cycles));
-        let checks = self.check_annotations && self.processor.believes_kernels();
-        let declared = if checks { AnnotationChecker::of(&kernel, modules.len() as u32) } else { None };
+        let name = self.number_of(&kernel.name);
+        let job = self.job(name, kernel, &modules);
         // Command processors know which module accesses what only of contiguous blocks.
         let has_blocks = self.processor.commands() != Commands::None;
         let order = self.plan.config.core.work_group_order.filter(|_| !has_blocks).unwrap_or(WorkGroupOrder::Blocks);
-        let name = self.number_of(&kernel.name);
-        let launch = Launch::new(Job { name, kernel, declared }, modules, order, starts);
+        let launch = Launch::new(job, modules, order, starts);
         match self.launches.get_mut(stream) {
             Some(over) => *over = launch,
             None => self.launches.push(launch),
@@ -202,6 +210,13 @@ impl<'a> Host<'a> {
             self.begin(stream);
         }
         Ok(())
+    }
+
+    /// The kernel as units run it on `modules`. Its name has this number.
+    fn job(&self, name: u16, kernel: Kernel, modules: &Range<u16>) -> Job {
+        let checks = self.check_annotations && self.processor.believes_kernels();
+        let declared = if checks { AnnotationChecker::of(&kernel, modules.len() as u32) } else { None };
+        Job { name, kernel, declared }
     }
 
     /// The number of a name among those of the kernels that were launched.

@@ -1,8 +1,11 @@
 //! The banks of a private cache, which take accesses at the same time.
 
+use chorus_protocol::save::{self, Save};
+
 use crate::clock::Ticks;
 
 /// When each bank can take the next access.
+#[derive(Save)]
 pub(super) struct Banks {
     /// The only bank, where there is one: most private caches have no more.
     only: Ticks,

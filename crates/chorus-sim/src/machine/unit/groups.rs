@@ -27,7 +27,7 @@ impl<const W: usize> Unit<W> {
         for wave in 0..kernel.waves_per_group {
             let id = WaveId { work_group, wave, waves_per_group, work_groups, gpu, gpus };
             let task = WaveTask::start(kernel, id, lds.clone(), &env.plan.waves, &mut self.spare_states);
-            self.start_wave(WaveSlot::new(task, id, Arc::clone(job), false, stream, group), ctx);
+            self.start_wave(WaveSlot::new(task, id, lds.clone(), Arc::clone(job), false, stream, group), ctx);
         }
     }
 
@@ -42,7 +42,7 @@ impl<const W: usize> Unit<W> {
     ) {
         let group = self.groups.insert(Group { running: 1, at_barrier: 0 });
         let (task, id) = WaveTask::start_cpu(&job.kernel, thread, &env.plan.waves, &mut self.spare_states);
-        self.start_wave(WaveSlot::new(task, id, Arc::clone(job), true, stream, group), ctx);
+        self.start_wave(WaveSlot::new(task, id, LocalData::default(), Arc::clone(job), true, stream, group), ctx);
     }
 
     /// Starts a wavefront in a free slot. There is one.

@@ -8,7 +8,7 @@ use super::super::plan::NEVER;
 use super::Unit;
 use super::noting::note_sharing;
 use crate::coalescer::{AccessKind, LineAccess};
-use crate::compute_unit::WaveSlot;
+use crate::compute_unit::{LastOperation, WaveSlot};
 use crate::stats::Counter;
 
 impl<const W: usize> Unit<W> {
@@ -79,9 +79,9 @@ impl<const W: usize> Unit<W> {
         let mut state = running.task.state().borrow_mut();
         let op = state.memory_op_mut(slot);
         let (kind, name) = match op.kind {
-            MemoryOpKind::Load => (AccessKind::Load, "load"),
-            MemoryOpKind::Store => (AccessKind::Store, "store"),
-            MemoryOpKind::Atomic(_) => (AccessKind::Atomic, "atomic"),
+            MemoryOpKind::Load => (AccessKind::Load, LastOperation::Load),
+            MemoryOpKind::Store => (AccessKind::Store, LastOperation::Store),
+            MemoryOpKind::Atomic(_) => (AccessKind::Atomic, LastOperation::Atomic),
         };
         let returns = !matches!(kind, AccessKind::Store);
         if returns && running.loads_in_flight >= self.loads_in_flight_max {
@@ -137,10 +137,10 @@ impl<const W: usize> Unit<W> {
         let running = self.wave(wave);
         if kind != AccessKind::End {
             running.task.state().borrow_mut().pop();
-            running.last_operation = "fence";
+            running.last_operation = LastOperation::Fence;
             ctx.stats.add(Counter::Fences, 1);
         } else {
-            running.last_operation = "end of kernel";
+            running.last_operation = LastOperation::End;
         }
         let (kernel, answers) = (running.job.name, self.answers);
         self.accesses.push(LineAccess { kernel, answers, ..LineAccess::new(kind, wave as u16, 0, self.now) });
@@ -155,7 +155,7 @@ impl<const W: usize> Unit<W> {
         let running = self.wave(wave);
         running.task.state().borrow_mut().pop();
         running.at_barrier = true;
-        running.last_operation = "barrier";
+        running.last_operation = LastOperation::Barrier;
         let group = running.group;
         self.groups.get_mut(group).at_barrier += 1;
         if let Some(cycles) = env.plan.config.core.barrier_wave_cycles {

@@ -4,11 +4,12 @@
 //! accesses to the private cache, [`complete`] brings values back to wavefronts, [`delays`] lets wavefronts go on at
 //! known times, and [`store_buffering`] holds stores before the cache. [`lanes`] is for instructions that touch more or
 //! less than a word per lane, [`receive`] takes messages and orders of the host, and [`groups`] starts and ends
-//! wavefronts.
+//! wavefronts. [`checkpoint`] writes them down.
 
 mod access;
 mod ahead;
 mod banks;
+mod checkpoint;
 mod complete;
 mod delays;
 mod groups;
@@ -29,6 +30,7 @@ use chorus_protocol::address::{AgentId, LineAddr};
 use chorus_protocol::controller::{Controller, Input, Outcome};
 use chorus_protocol::line::{ByteMask, LineData};
 use chorus_protocol::message::Message;
+use chorus_protocol::save::{self, Restore};
 
 use banks::Banks;
 
@@ -72,19 +74,27 @@ impl UnitOrder {
 }
 
 /// A compute unit or a CPU core with its private cache.
+#[derive(Restore)]
 pub(super) struct Unit<const W: usize> {
+    #[save(built)]
     agent: AgentId,
     /// Its number among the compute units and CPU cores of the machine.
+    #[save(built)]
     index: u16,
+    #[save(built)]
     module: u16,
+    #[save(built)]
     gpu: u16,
+    #[save(built)]
     pub(super) is_cpu: bool,
+    #[save(built)]
     clock: Clock,
     now: Ticks,
     /// When the next message comes.
     next_arrival: Ticks,
     pub(super) controller: Box<dyn Controller<W>>,
     /// The translation unit between the private cache and the network, where there is one.
+    #[save(each)]
     pub(super) translation: Option<Box<Translation<W>>>,
     /// Messages that the private cache could not take yet, by virtual network.
     queues: Vec<VecDeque<u32>>,
@@ -94,19 +104,24 @@ pub(super) struct Unit<const W: usize> {
     head: CoreRequest<W>,
     /// Whether `head` describes the access at the head of the queue.
     head_is_current: bool,
+    #[save(each)]
     store_buffer: Option<StoreBuffer<W>>,
     /// Streams whose kernel boundary the cache could not accept yet, one bit each.
     boundaries_waiting: u64,
     /// Streams among these whose kernel begins, one bit each.
     boundaries_begin: u64,
+    #[save(built)]
     loads_in_flight_max: u32,
+    #[save(apart)]
     pub(super) waves: Vec<Option<WaveSlot>>,
+    #[save(built)]
     spare_states: SpareStates,
     groups: Slab<Group>,
     slots: IssueSlots,
     pub(super) accesses: AccessQueue,
     banks: Banks,
     /// The answers of a new access: one, and a mark where somebody observes the run.
+    #[save(built)]
     answers: u8,
     /// Since when the head of the access queue cannot be accepted, and why.
     stalled: Option<(Ticks, Stalled)>,
@@ -139,15 +154,18 @@ pub(super) struct Unit<const W: usize> {
     next_rare: Ticks,
     /// When the private cache is woken.
     wake: Ticks,
+    #[save(apart)]
     orders: VecDeque<(Ticks, UnitOrder)>,
     next_order: Ticks,
     /// The sectors that the private cache has fetched, where it fetches lines by sectors.
+    #[save(each)]
     sectors: Option<Box<Sectors>>,
     /// Sectors that are on their way.
     sectors_in_flight: u32,
     /// Hundredths of a cycle that parts of atomics have left over.
     rest_of_parts: u64,
     /// Whether it has a store buffer or a translation unit, which have events of their own.
+    #[save(built)]
     has_more: bool,
 }
 

@@ -4,9 +4,10 @@
 use crate::line::LineData;
 use crate::message::{Message, MsgKind};
 use crate::protocols::spandex::llc::line::Line;
+use crate::save::{self, Save};
 
 /// The answers of devices that have not come yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct Answers {
     /// Words whose owners have been asked to give them back.
     pub revoked: u32,
@@ -26,7 +27,7 @@ impl Answers {
 }
 
 /// The reason for which a line with a register waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub enum Waiting<const W: usize> {
     /// The line waits for its data, for this request.
     Fetch(Message<W>),
@@ -41,7 +42,7 @@ pub enum Waiting<const W: usize> {
 }
 
 /// A probe of an L3 about a line, and the answers of devices that have not come yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub struct Probe {
     /// The kind of the probe.
     pub kind: MsgKind,

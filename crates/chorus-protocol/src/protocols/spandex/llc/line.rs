@@ -5,10 +5,11 @@
 
 use crate::address::AgentId;
 use crate::line::{ByteMask, LineData};
+use crate::save::{self, Save};
 use crate::sharers::Sharers;
 
 /// The tag of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub struct Line {
     /// The reason for which the line waits, if it does.
     pub busy: Busy,
@@ -25,7 +26,7 @@ pub struct Line {
 }
 
 /// The reason for which a line waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub enum Busy {
     /// The line does not wait.
     #[default]
@@ -37,7 +38,7 @@ pub enum Busy {
 }
 
 /// The request that has been sent to the level behind the LLC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub enum Fetch {
     /// A request for data to read.
     Read,
@@ -51,7 +52,7 @@ pub enum Fetch {
 }
 
 /// The permission that the cache behind the LLC gives for a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 pub enum Permission {
     /// The LLC may read the line.
     Read,

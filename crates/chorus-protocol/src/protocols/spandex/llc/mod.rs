@@ -30,6 +30,7 @@ use crate::protocols::spandex::messages::{
     RVK_O,
 };
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore};
 use crate::sharers::Sharers;
 use behind::Behind;
 use block::{Answers, Probe, Waiting};
@@ -40,14 +41,21 @@ use states::{Event, State, unspecified};
 pub use states::{L2, L3};
 
 /// A bank of the Spandex LLC.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct SpandexLlc<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     is_l3: bool,
+    #[save(built)]
     topology: Topology,
+    #[save(built)]
     behind: Behind,
+    #[save(built)]
     devices: Devices,
+    #[save(built)]
     read_shared: ReadShared,
+    #[save(built)]
     fault: Option<LlcFault>,
     lines: CacheArray<Line, W>,
     mshrs: Mshrs<Waiting<W>, ()>,

@@ -7,9 +7,10 @@ use crate::address::LineAddr;
 use crate::controller::{Classified, Controller, Input, LineView, Outbox, Outcome, Time, Unspecified, Vocabulary};
 use crate::line::{ByteMask, LineData};
 use crate::message::{Message, MsgKind};
+use crate::save::Restore;
 
 /// A translation unit that holds no data.
-pub trait Unit<const W: usize>: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+pub trait Unit<const W: usize>: Clone + Eq + Hash + fmt::Debug + Restore + Send + Sync + 'static {
     /// The names that states and events index.
     const VOCABULARY: &'static Vocabulary;
 

@@ -28,11 +28,12 @@ use crate::protocols::spandex::messages::{
 };
 use crate::protocols::spandex::tu::unit::Unit;
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use faults::TuFault;
 use states::{Event, State, VOCABULARY};
 
 /// The unit's knowledge of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Save)]
 struct Line {
     /// Words whose ReqO+data is outstanding.
     fetching: u32,
@@ -47,12 +48,17 @@ struct Line {
 }
 
 /// The translation unit of a DeNovo cache.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct DeNovoTu<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     cache: AgentId,
+    #[save(built)]
     topology: Topology,
+    #[save(built)]
     retries: u8,
+    #[save(built)]
     fault: Option<TuFault>,
     lines: Mshrs<Line, ()>,
 }

@@ -21,6 +21,7 @@ use crate::protocols::spandex::llc::line::{all_words, words_of};
 use crate::protocols::spandex::messages::{REQ_V, REQ_WT, REQ_WT_DATA, RSP_V, RSP_WT, RSP_WT_DATA, local};
 use crate::protocols::spandex::tu::unit::Unit;
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use faults::TuFault;
 use states::{Event, State, VOCABULARY};
 
@@ -28,7 +29,7 @@ use states::{Event, State, VOCABULARY};
 const WRITES: u32 = 1 << 12;
 
 /// An outstanding read of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 struct Read<const W: usize> {
     /// The words that have come.
     come: u32,
@@ -42,7 +43,7 @@ struct Read<const W: usize> {
 }
 
 /// An outstanding write or update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 struct Write<const W: usize> {
     line: LineAddr,
     wave: u16,
@@ -55,12 +56,17 @@ struct Write<const W: usize> {
 }
 
 /// The translation unit of a GPU coherence cache.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct GpuTu<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     cache: AgentId,
+    #[save(built)]
     topology: Topology,
+    #[save(built)]
     retries: u8,
+    #[save(built)]
     fault: Option<TuFault>,
     reads: Mshrs<Read<W>, ()>,
     /// The outstanding writes, by the names of the operations that they serve.

@@ -26,12 +26,13 @@ use crate::protocols::spandex::messages::{ACK, REQ_S, REQ_WT, REQ_WT_DATA};
 use crate::protocols::spandex::tu::unit::Unit;
 use crate::protocols::write_through as vi;
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore, Save};
 use faults::TuFault;
 use messages::KINDS;
 use states::{Event, State, VOCABULARY};
 
 /// The kind of request that the cache made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 enum Wanted {
     Read,
     Write,
@@ -41,7 +42,7 @@ enum Wanted {
 }
 
 /// A request of the cache that is not answered yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 struct Request<const W: usize> {
     line: LineAddr,
     txn: Txn,
@@ -67,12 +68,17 @@ impl<const W: usize> Request<W> {
 }
 
 /// The translation unit of a GPU-VI cache.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct GpuViTu<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     client: AgentId,
+    #[save(built)]
     topology: Topology,
+    #[save(built)]
     buffer_wave: Option<u16>,
+    #[save(built)]
     fault: Option<TuFault>,
     /// The requests that are not answered yet, sorted by line. The requests of a line are in the order in which they
     /// were made.

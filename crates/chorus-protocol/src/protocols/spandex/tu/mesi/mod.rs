@@ -32,6 +32,7 @@ use crate::protocols::spandex::messages::{
     ACK, NACK, PEEK, REQ_O_DATA, REQ_S, REQ_WB, RSP_O, RSP_O_DATA, RSP_RVK_O, RSP_RVK_O_REFERRED, RSP_S, RSP_V,
 };
 use crate::registry::BuildConfig;
+use crate::save::{self, Restore};
 use crate::sharers::Sharers;
 use faults::TuFault;
 use pending::{Pending, Question, Request, Want, Wanted, WriteBack};
@@ -39,15 +40,21 @@ pub use states::VOCABULARY;
 use states::{Event, State};
 
 /// The translation unit of a MESI cache.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Restore)]
 pub struct MesiTu<const W: usize> {
+    #[save(built)]
     me: AgentId,
+    #[save(built)]
     client: AgentId,
+    #[save(built)]
     topology: Topology,
+    #[save(built)]
     fault: Option<TuFault>,
     /// A third of the unit's registers. These are as many as the cache has, for its own requests. The other two thirds
     /// are for requests of others.
+    #[save(built)]
     registers: u32,
+    #[save(built)]
     reads_once: bool,
     mshrs: Mshrs<Pending<W>, ()>,
 }

@@ -5,9 +5,10 @@ use crate::access::Txn;
 use crate::address::AgentId;
 use crate::line::{ByteMask, LineData};
 use crate::message::Message;
+use crate::save::{self, Save};
 
 /// The kind of request that the cache made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) enum Wanted {
     /// A copy to read.
     Read,
@@ -28,7 +29,7 @@ impl Wanted {
 }
 
 /// A request of the cache that is on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) struct Request<const W: usize> {
     pub(super) wanted: Wanted,
     /// Words that have come.
@@ -41,7 +42,7 @@ pub(super) struct Request<const W: usize> {
 }
 
 /// The demand of another device, or of the LLC itself, on words that the cache owns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) enum Want {
     /// The values of the words.
     Read,
@@ -63,7 +64,7 @@ impl Want {
 }
 
 /// A request of another device, or a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) struct Question {
     pub(super) want: Want,
     pub(super) words: ByteMask,
@@ -83,7 +84,7 @@ impl Question {
 }
 
 /// Words that the cache has given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) struct WriteBack<const W: usize> {
     /// The words that nobody has taken yet.
     pub(super) left: ByteMask,
@@ -96,7 +97,7 @@ pub(super) struct WriteBack<const W: usize> {
     pub(super) then: Option<Wanted>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub(super) enum Pending<const W: usize> {
     Request(Request<W>),
     Question(Question),
