@@ -123,6 +123,7 @@ impl ProgramFile {
             course: Course::new(&manifest.steps, facts.values.clone()),
             printed: None,
             prints,
+            launches: 0,
             launched: false,
         };
         let reference = self.needs_flat().then(|| {
@@ -171,6 +172,8 @@ struct Host {
     /// Text that the threads of the last launch have printed.
     printed: Option<Printed>,
     prints: bool,
+    /// The launches of this pass.
+    launches: u64,
     launched: bool,
 }
 
@@ -193,6 +196,10 @@ impl Host {
                 continue;
             }
             self.passes -= 1;
+            if self.replay.is_some() && self.passes == REPLAYS && self.launches == 1 {
+                self.passes -= 1;
+            }
+            self.launches = 0;
             if self.passes == 0 {
                 return None;
             }
@@ -216,6 +223,7 @@ impl Host {
                 Step::Launch(launch) => {
                     let (kernel, printed) = kernel(launch, manifest, facts, &self.course.values, layout)?;
                     (self.printed, self.launched) = (Some(printed), true);
+                    self.launches += 1;
                     if let Some(replay) = self.replay.as_ref().filter(|_| self.passes <= REPLAYS) {
                         self.ready.push_back(replay.empty_caches());
                         if self.passes == 1 {

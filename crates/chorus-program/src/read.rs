@@ -100,7 +100,8 @@ fn with_passes(mut sizes: Vec<SizeSpec>, names: &mut Names, at: &Node<'_>) -> Re
     let meaning = "passes over the steps; before each but the first, buffers get their first contents again";
     sizes.push(SizeSpec::new(PASSES, meaning, [1; 3], "the program's file").range(1, PASSES_MAX));
     names.add(at, REPLAY_MIB)?;
-    let meaning = "MiB of other memory that two further passes read before each launch, as a profiler does; 0: no such pass";
+    let meaning =
+        "MiB of other memory that two further passes read before each launch, as a profiler does; 0: no such pass";
     sizes.push(SizeSpec::new(REPLAY_MIB, meaning, [0; 3], "the program's file").range(0, REPLAY_MIB_MAX));
     Ok(sizes)
 }

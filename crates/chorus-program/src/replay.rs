@@ -16,7 +16,8 @@ const ROWS: u32 = 32;
 /// The smallest piece of memory that is written back, in words. CUDA's driver maps memory in pieces of 2 MiB.
 const PIECE_WORDS: usize = (2 << 20) / 4;
 
-/// The passes that replay launches: one behind emptied caches, and one that also finds restored buffers.
+/// The passes that replay launches: one behind emptied caches, and one that also finds restored buffers. A program of
+/// one launch needs no pass of the first kind, since its first pass of all finds empty caches.
 pub(crate) const REPLAYS: u64 = 2;
 
 /// The memory that is read before each launch that is replayed.

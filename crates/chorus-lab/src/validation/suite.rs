@@ -11,8 +11,8 @@ use super::spec_of;
 use crate::run::{KernelResult, Record, RunResult, RunSpec};
 use crate::stats::correlation;
 
-/// The passes over a program. The first one is cold, the second one warm. Where a profiler counted on the GPU, as many
-/// follow that replay launches as it does.
+/// The passes over a program. The first one is cold, the second one warm. Where a profiler counted on the GPU, others
+/// follow that replay launches as it does: a cold one, unless the program has one launch, and a warm one.
 const PASSES: usize = 2;
 
 /// A case of the suite with the run that answers it.
@@ -153,12 +153,12 @@ impl Case {
             Some(record) => record.trouble().map(str::to_owned),
         };
         let simulated = result.map(|result| {
-            let cycles: u64 = self.pass_of(result, 0).iter().map(|kernel| kernel.cycles).sum();
+            let cycles: u64 = self.pass_of(result, false).iter().map(|kernel| kernel.cycles).sum();
             let ns_per_cycle = result.simulated_ns / result.cycles as f64;
             cycles as f64 * ns_per_cycle / 1000.0 + description.between_events(self.caches)
         });
         let columns = measured.counters.get(&key);
-        let counted = result.map(|result| self.pass_of(result, if self.replays { PASSES } else { 0 }));
+        let counted = result.map(|result| self.pass_of(result, self.replays));
         let counters = description.counters.iter().map(|pair| {
             let on_gpu = columns.and_then(|columns| sum(&pair.measured, columns));
             let each = counted.iter().flatten().map(|kernel| sum(&pair.simulated, &kernel.metrics));
@@ -175,14 +175,23 @@ impl Case {
         }
     }
 
-    /// The launches of the pass that finds the caches as the case says, among those behind the first `passes`. What the
-    /// host does has a name of two words, and is no part of a measurement.
-    fn pass_of<'r>(&self, result: &'r RunResult, passes: usize) -> Vec<&'r KernelResult> {
-        let launches: Vec<&KernelResult> =
-            result.kernels.iter().filter(|kernel| !kernel.name.contains(' ')).collect();
-        let each = launches.len() / if self.replays { 2 * PASSES } else { PASSES };
-        let first = each * (passes + usize::from(self.caches == Caches::Warm));
-        launches[first..first + each].to_vec()
+    /// The launches of the pass that finds the caches as the case says: of one that is timed, or of one that a profiler
+    /// counts. What the host does has a name of two words, and is no part of a measurement.
+    fn pass_of<'r>(&self, result: &'r RunResult, is_counted: bool) -> Vec<&'r KernelResult> {
+        let launches: Vec<&KernelResult> = result.kernels.iter().filter(|kernel| !kernel.name.contains(' ')).collect();
+        let passes = match (self.replays, launches.len()) {
+            (false, _) => PASSES,
+            (true, count) if count == PASSES + 1 => PASSES + 1,
+            (true, _) => 2 * PASSES,
+        };
+        let pass = match (self.caches, is_counted) {
+            (Caches::Cold, true) if passes == 2 * PASSES => PASSES,
+            (Caches::Cold, _) => 0,
+            (Caches::Warm, false) => 1,
+            (Caches::Warm, true) => passes - 1,
+        };
+        let each = launches.len() / passes;
+        launches[pass * each..][..each].to_vec()
     }
 }
 
