@@ -16,6 +16,7 @@
 //! | `launch.rs` | launches and writes of the host |
 //! | `verify.rs` | the comparison of buffers with what they should hold |
 //! | `reset.rs` | first contents of buffers, written again between passes |
+//! | `replay.rs` | passes that start each launch as a profiler does when it replays launches |
 //! | `reading.rs` | numbers that a program measures about itself |
 //! | `element.rs`, `npy.rs`, `files.rs`, `graphs.rs` | elements, arrays of NumPy, files, generated graphs |
 //! | `printing.rs` | text that threads print |
@@ -38,6 +39,7 @@ mod printing;
 mod program;
 mod read;
 mod reading;
+mod replay;
 mod reset;
 mod verify;
 

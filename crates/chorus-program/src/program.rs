@@ -16,8 +16,9 @@ use crate::launch::{Write, examine, kernel, resolve, warps};
 use crate::layout::Layout;
 use crate::manifest::{Expected, Manifest, Step};
 use crate::printing::{print, prints};
-use crate::read::{PASSES, leak, read};
+use crate::read::{PASSES, REPLAY_MIB, leak, read};
 use crate::reading::Reader;
+use crate::replay::{REPLAYS, Replay};
 use crate::reset::Reset;
 use crate::verify::{self, Comparison};
 
@@ -102,35 +103,39 @@ impl ProgramFile {
         let manifest = self.manifest;
         let facts = Arc::new(Facts::of(manifest, sizes, Some(seed))?);
         let layout = Arc::new(Layout::of(manifest, &facts, seed, memory)?);
-        let passes = sizes.iter().find(|(spec, _)| spec.key == PASSES).map_or(1, |(_, passes)| passes);
+        let size = |key: &str| sizes.iter().find(|(spec, _)| spec.key == key).map(|(_, value)| value);
+        let replay = Replay::of(size(REPLAY_MIB).unwrap_or(0), manifest, memory);
+        let passes = size(PASSES).unwrap_or(1) + replay.as_ref().map_or(0, |_| REPLAYS);
         let resets: Arc<[Reset]> = match &manifest.reset {
             Some(reset) if passes > 1 => {
                 reset.iter().map(|&buffer| Reset::of(buffer, manifest, &layout, memory)).collect()
             }
             Some(_) | None => Arc::default(),
         };
-        let host = |prints, passes: u64| Host {
+        let host = |prints, passes: u64, replay: Option<Replay>| Host {
             passes,
             resets: Arc::clone(&resets),
-            to_reset: VecDeque::new(),
+            replay,
+            ready: VecDeque::new(),
             manifest,
             facts: Arc::clone(&facts),
             layout: Arc::clone(&layout),
             course: Course::new(&manifest.steps, facts.values.clone()),
             printed: None,
             prints,
+            launches: 0,
             launched: false,
         };
         let reference = self.needs_flat().then(|| {
             let memory = memory.clone();
-            let mut reference = host(false, 1);
+            let mut reference = host(false, 1, None);
             let mut program = HostProgram::deciding(move |memory| reference.next(memory), Vec::new());
             match flat::run(&mut program, &memory) {
                 Ok(()) => memory,
                 Err(mismatch) => panic!("{PANIC}{}: on the flat machine, {mismatch}", self.path),
             }
         });
-        let mut host = host(prints(), passes);
+        let mut host = host(prints(), passes, replay);
         let mut program = HostProgram::deciding(move |memory| host.next(memory), Vec::new());
         for check in &manifest.checks {
             let comparison = Comparison::of(check, manifest, &facts, &layout, reference.as_ref())?;
@@ -156,8 +161,10 @@ struct Host {
     passes: u64,
     /// The buffers that get their first contents again between passes.
     resets: Arc<[Reset]>,
-    /// The ones whose turn has not come.
-    to_reset: VecDeque<usize>,
+    /// The last passes, which replay launches.
+    replay: Option<Replay>,
+    /// Kernels that come before anything else.
+    ready: VecDeque<Kernel>,
     manifest: &'static Manifest,
     facts: Arc<Facts>,
     layout: Arc<Layout>,
@@ -165,6 +172,8 @@ struct Host {
     /// Text that the threads of the last launch have printed.
     printed: Option<Printed>,
     prints: bool,
+    /// The launches of this pass.
+    launches: u64,
     launched: bool,
 }
 
@@ -176,26 +185,31 @@ impl Host {
     /// Where the values that kernels have left make the program ask for something that cannot be. The panic begins with
     /// [`PANIC`], and drivers show it as a mistake in the program.
     fn next(&mut self, memory: &HostMemory) -> Option<Kernel> {
-        if let Some(printed) = self.printed.take().filter(|_| self.prints) {
-            print(&printed.take());
-        }
         loop {
-            if let Some(index) = self.to_reset.pop_front() {
-                return Some(self.resets[index].kernel());
-            }
-            if let Some(kernel) = self.advance(memory).unwrap_or_else(|error| panic!("{PANIC}{error}")) {
+            if let Some(kernel) = self.ready.pop_front() {
                 return Some(kernel);
             }
+            if let Some(printed) = self.printed.take().filter(|_| self.prints) {
+                print(&printed.take());
+            }
+            if self.advance(memory).unwrap_or_else(|error| panic!("{PANIC}{error}")) {
+                continue;
+            }
             self.passes -= 1;
+            if self.replay.is_some() && self.passes == REPLAYS && self.launches == 1 {
+                self.passes -= 1;
+            }
+            self.launches = 0;
             if self.passes == 0 {
                 return None;
             }
             self.course = Course::new(&self.manifest.steps, self.facts.values.clone());
-            self.to_reset.extend(0..self.resets.len());
+            self.ready.extend(self.resets.iter().map(Reset::kernel));
         }
     }
 
-    fn advance(&mut self, memory: &HostMemory) -> Result<Option<Kernel>> {
+    /// Makes the next kernel ready, with what comes before it. Returns whether there is one.
+    fn advance(&mut self, memory: &HostMemory) -> Result<bool> {
         let (manifest, facts, layout) = (self.manifest, &*self.facts, &*self.layout);
         let mut is_over = |until: &crate::manifest::Until, values: &crate::expression::Values| {
             let last = i128::from(facts.lengths[until.buffer]) - 1;
@@ -209,19 +223,28 @@ impl Host {
                 Step::Launch(launch) => {
                     let (kernel, printed) = kernel(launch, manifest, facts, &self.course.values, layout)?;
                     (self.printed, self.launched) = (Some(printed), true);
-                    return Ok(Some(kernel));
+                    self.launches += 1;
+                    if let Some(replay) = self.replay.as_ref().filter(|_| self.passes <= REPLAYS) {
+                        self.ready.push_back(replay.empty_caches());
+                        if self.passes == 1 {
+                            self.ready.extend(replay.restore(manifest, layout, memory));
+                        }
+                    }
+                    self.ready.push_back(kernel);
+                    return Ok(true);
                 }
                 Step::Set(set) => {
                     let write = Write::of(set, manifest, facts, &self.course.values, layout)?;
                     if self.launched {
-                        return Ok(Some(write.kernel()));
+                        self.ready.push_back(write.kernel());
+                        return Ok(true);
                     }
                     write.make(memory);
                 }
                 Step::Loop(_) => {}
             }
         }
-        Ok(None)
+        Ok(false)
     }
 }
 

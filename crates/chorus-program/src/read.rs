@@ -31,6 +31,12 @@ pub(crate) const PASSES: &str = "passes";
 /// The most passes over the steps of a program.
 const PASSES_MAX: u64 = 64;
 
+/// The size of a program with `reset` that lets two further passes replay launches as a profiler does.
+pub(crate) const REPLAY_MIB: &str = "replay_mib";
+
+/// The most memory that is read before a launch that is replayed.
+const REPLAY_MIB_MAX: u64 = 1024;
+
 /// The parts of a program file that others name.
 #[derive(Default)]
 pub(crate) struct Names {
@@ -93,6 +99,10 @@ fn with_passes(mut sizes: Vec<SizeSpec>, names: &mut Names, at: &Node<'_>) -> Re
     names.add(at, PASSES)?;
     let meaning = "passes over the steps; before each but the first, buffers get their first contents again";
     sizes.push(SizeSpec::new(PASSES, meaning, [1; 3], "the program's file").range(1, PASSES_MAX));
+    names.add(at, REPLAY_MIB)?;
+    let meaning =
+        "MiB of other memory that two further passes read before each launch, as a profiler does; 0: no such pass";
+    sizes.push(SizeSpec::new(REPLAY_MIB, meaning, [0; 3], "the program's file").range(0, REPLAY_MIB_MAX));
     Ok(sizes)
 }
 

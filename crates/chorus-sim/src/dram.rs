@@ -35,8 +35,6 @@ pub struct Decision {
     pub done: Ticks,
     /// Whether its row was open.
     pub row_hit: bool,
-    /// When the channel can decide the next request.
-    pub next: Ticks,
 }
 
 /// A request in the queue, with the bank and row that its line falls on.
@@ -58,6 +56,8 @@ pub struct MemoryChannel {
     capacity: usize,
     #[save(built)]
     latency: Ticks,
+    /// When it can decide the next request.
+    ready: Ticks,
     bus: Bus,
     /// The variation of its latency, and when the last read was done. No read overtakes another.
     jitter: Option<(Jitter, Ticks)>,
@@ -80,6 +80,7 @@ impl MemoryChannel {
             queue: Vec::with_capacity(config.queue as usize),
             capacity: config.queue as usize,
             latency: clock.cycles(u64::from(config.latency_cycles)),
+            ready: 0,
             bus: match &config.model {
                 DramModel::Fixed => {
                     let rate = Rate { bytes: u64::from(config.bytes_per_cycle), ticks: clock.period() };
@@ -111,6 +112,12 @@ impl MemoryChannel {
     #[inline]
     pub fn first_arrival(&self) -> Option<Ticks> {
         self.queue.first().map(|request| request.arrives)
+    }
+
+    /// When it can decide the next request. It never goes back.
+    #[inline]
+    pub fn ready(&self) -> Ticks {
+        self.ready
     }
 
     /// When its bus is free.
@@ -156,7 +163,8 @@ impl MemoryChannel {
             done = (done + jitter.next()).max(*last);
             *last = done;
         }
-        Some(Decision { id, write, done, row_hit, next: next.max(now + 1) })
+        self.ready = next.max(now + 1);
+        Some(Decision { id, write, done, row_hit })
     }
 }
 
@@ -323,7 +331,7 @@ mod tests {
         let first = channel.decide(0).unwrap();
         channel.push(read(1, 16 * 16));
         channel.push(read(2, 1));
-        let second = channel.decide(first.next).unwrap();
+        let second = channel.decide(channel.ready()).unwrap();
         assert_eq!((second.id, second.row_hit), (2, true));
         assert_eq!(second.done, first.done + 8, "row hits stream at bus speed");
     }
@@ -332,9 +340,9 @@ mod tests {
     fn a_row_conflict_waits_for_precharge() {
         let mut channel = channel(&["dram.latency_cycles=0"]);
         channel.push(read(0, 0));
-        let first = channel.decide(0).unwrap();
+        channel.decide(0).unwrap();
         channel.push(read(1, 16 * 16));
-        let second = channel.decide(first.next).unwrap();
+        let second = channel.decide(channel.ready()).unwrap();
         assert_eq!(second.done, 28 + 12 + 12 + 12 + 8, "tRAS, tRP, tRCD, tCL, burst");
     }
 
@@ -344,7 +352,7 @@ mod tests {
         channel.push(read(0, 0));
         channel.push(read(1, 999));
         let first = channel.decide(0).unwrap();
-        let second = channel.decide(first.next).unwrap();
+        let second = channel.decide(channel.ready()).unwrap();
         assert_eq!((first.done, second.done), (108, 116));
     }
 
@@ -355,7 +363,7 @@ mod tests {
         for id in 0..30 {
             channel.push(read(id, 0));
             let decision = channel.decide(now).unwrap();
-            now = decision.next;
+            now = channel.ready();
             assert_eq!(decision.done, (u64::from(id + 1) * 128).div_ceil(48));
         }
     }

@@ -248,6 +248,7 @@ fn check_issue(config: &SystemConfig) -> Check {
     costs.try_for_each(|(table, (key, value))| between(&format!("{table}.{key}"), value, 0, COST_MAX))?;
     between("l1.atomic_percent", config.l1.atomic_percent.unwrap_or(100), 1, COST_MAX)?;
     between("l2.atomic_percent", config.l2.atomic_percent.unwrap_or(100), 1, COST_MAX)?;
+    between("l2.repeat_percent", config.l2.repeat_percent.unwrap_or(100), 1, COST_MAX)?;
     between("l2.store_percent", config.l2.store_percent.unwrap_or(100), 1, COST_MAX)?;
     between("l1.sectors_in_flight", config.l1.sectors_in_flight.unwrap_or(1), 1, ENTRIES_MAX)?;
     between("core.barrier_cycles", config.core.barrier_cycles.unwrap_or(0), 0, COST_MAX)?;

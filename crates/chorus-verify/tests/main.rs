@@ -27,7 +27,6 @@ mod driver;
 mod elision;
 mod engine;
 mod expectations;
-mod hopper;
 mod hopper_probes;
 mod mutants;
 mod mutation;

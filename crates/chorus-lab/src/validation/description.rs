@@ -47,6 +47,8 @@ pub struct Description {
     pub between_events_us: f64,
     /// The time between two events around a launch that finds cold caches, if it is another one.
     pub between_events_cold_us: Option<f64>,
+    /// MiB that a profiler reads before it replays a launch, if it counted while it did so.
+    pub replay_mib: Option<u64>,
     /// A load that takes fewer cycles hits in the L1, in probes that tell hits from misses.
     pub hit_below: f64,
     /// A load of `l2_probe` that takes more cycles went to the far half of the L2.

@@ -11,10 +11,8 @@ use super::spec_of;
 use crate::run::{KernelResult, Record, RunResult, RunSpec};
 use crate::stats::correlation;
 
-/// Begins the names of kernels with which the host writes to memory. They are no part of a measurement.
-const HOST_WRITE: &str = "set ";
-
-/// The passes over a program. The first one is cold, the last one warm.
+/// The passes over a program. The first one is cold, the second one warm. Where a profiler counted on the GPU, others
+/// follow that replay launches as it does: a cold one, unless the program has one launch, and a warm one.
 const PASSES: usize = 2;
 
 /// A case of the suite with the run that answers it.
@@ -22,6 +20,8 @@ pub(super) struct Case {
     kernel: String,
     size: u32,
     caches: Caches,
+    /// Whether the run has passes that replay launches.
+    replays: bool,
     pub(super) spec: RunSpec,
 }
 
@@ -130,11 +130,14 @@ pub(super) fn titles(description: &Description, row: &SuiteRow) -> Vec<String> {
 pub(super) fn cases(description: &Description, rows: Vec<SuiteRow>, quick: bool) -> Vec<Case> {
     let list = description.path(&description.suite);
     let folder = Path::new(&list).parent().unwrap_or(Path::new(""));
+    let replays = description.replay_mib.is_some();
+    let passes = [Some(format!("passes={PASSES}")), description.replay_mib.map(|mib| format!("replay_mib={mib}"))];
+    let passes: Vec<String> = passes.into_iter().flatten().collect();
     let mut cases = Vec::new();
     for row in rows.into_iter().filter(|row| !quick || row.size == 0) {
-        let spec = spec_of(description, &beside(folder, &row.program), &row.sizes, &[format!("passes={PASSES}")]);
+        let spec = spec_of(description, &beside(folder, &row.program), &row.sizes, &passes);
         for caches in [Caches::Warm, Caches::Cold] {
-            cases.push(Case { kernel: row.kernel.clone(), size: row.size, caches, spec: spec.clone() });
+            cases.push(Case { kernel: row.kernel.clone(), size: row.size, caches, replays, spec: spec.clone() });
         }
     }
     cases
@@ -149,16 +152,16 @@ impl Case {
             None => Some("it was not run".to_owned()),
             Some(record) => record.trouble().map(str::to_owned),
         };
-        let pass = result.map(|result| pass_of(result, self.caches));
-        let simulated = result.zip(pass.as_ref()).map(|(result, pass)| {
-            let cycles: u64 = pass.iter().map(|kernel| kernel.cycles).sum();
+        let simulated = result.map(|result| {
+            let cycles: u64 = self.pass_of(result, false).iter().map(|kernel| kernel.cycles).sum();
             let ns_per_cycle = result.simulated_ns / result.cycles as f64;
             cycles as f64 * ns_per_cycle / 1000.0 + description.between_events(self.caches)
         });
         let columns = measured.counters.get(&key);
+        let counted = result.map(|result| self.pass_of(result, self.replays));
         let counters = description.counters.iter().map(|pair| {
             let on_gpu = columns.and_then(|columns| sum(&pair.measured, columns));
-            let each = pass.iter().flatten().map(|kernel| sum(&pair.simulated, &kernel.metrics));
+            let each = counted.iter().flatten().map(|kernel| sum(&pair.simulated, &kernel.metrics));
             let on_machine = each.reduce(|all, one| Some(all? + one?)).flatten();
             (pair.name.clone(), Pair { measured: on_gpu, simulated: on_machine, noise: pair.noise })
         });
@@ -171,22 +174,30 @@ impl Case {
             trouble,
         }
     }
+
+    /// The launches of the pass that finds the caches as the case says: of one that is timed, or of one that a profiler
+    /// counts. What the host does has a name of two words, and is no part of a measurement.
+    fn pass_of<'r>(&self, result: &'r RunResult, is_counted: bool) -> Vec<&'r KernelResult> {
+        let launches: Vec<&KernelResult> = result.kernels.iter().filter(|kernel| !kernel.name.contains(' ')).collect();
+        let passes = match (self.replays, launches.len()) {
+            (false, _) => PASSES,
+            (true, count) if count == PASSES + 1 => PASSES + 1,
+            (true, _) => 2 * PASSES,
+        };
+        let pass = match (self.caches, is_counted) {
+            (Caches::Cold, true) if passes == 2 * PASSES => PASSES,
+            (Caches::Cold, _) => 0,
+            (Caches::Warm, false) => 1,
+            (Caches::Warm, true) => passes - 1,
+        };
+        let each = launches.len() / passes;
+        launches[pass * each..][..each].to_vec()
+    }
 }
 
 /// The sum of some numbers, if there is any of them.
 fn sum(names: &[String], numbers: &BTreeMap<String, f64>) -> Option<f64> {
     names.iter().filter_map(|name| numbers.get(name)).copied().reduce(|all, one| all + one)
-}
-
-/// The launches of the pass over a program that finds its caches so.
-fn pass_of(result: &RunResult, caches: Caches) -> Vec<&KernelResult> {
-    let launches: Vec<&KernelResult> =
-        result.kernels.iter().filter(|kernel| !kernel.name.starts_with(HOST_WRITE)).collect();
-    let each = launches.len() / PASSES;
-    match caches {
-        Caches::Cold => launches[..each].to_vec(),
-        Caches::Warm => launches[launches.len() - each..].to_vec(),
-    }
 }
 
 /// How well the times agree, for each state of the caches.

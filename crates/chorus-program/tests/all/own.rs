@@ -219,3 +219,50 @@ fn a_program_is_passed_over_again_from_the_first_contents_of_its_buffers() {
     let misfit = program.misfit(&program.sizes_at(Scale::Quick)).unwrap();
     assert!(misfit.contains("40"), "{misfit}");
 }
+
+#[test]
+fn launches_are_replayed_behind_emptied_caches_and_restored_buffers() {
+    let text = r#"
+        modules = ["add.ptx"]
+        reset = ["x"]
+        [buffers]
+        x = { type = "u32", length = 40, iota = { start = 1, step = 1 } }
+        small = { type = "u32", length = 40 }
+        large = { type = "u32", length = 524288 }
+        [[steps]]
+        launch = "add"
+        grid = 1
+        block = 32
+        args = [5, "x"]
+        [[steps]]
+        launch = "add"
+        grid = 1
+        block = 32
+        args = [1, "small"]
+    "#;
+    let folder = Folder::new("replays");
+    let names = |text: &str, small: [u32; 2]| {
+        let program = folder.read(text).unwrap();
+        let mut sizes = program.sizes_at(Scale::Quick);
+        sizes.set("replay_mib", 1).unwrap();
+        let mut memory = HostMemory::default();
+        let mut built = program.prepare(&sizes, 1, &mut memory);
+        let mut names = Vec::new();
+        while let Some(kernel) = built.next_kernel(&memory) {
+            flat::run_kernel(&kernel, &memory).unwrap();
+            names.push(kernel.name().to_owned());
+        }
+        assert_eq!(words(&memory, 0, 3), [6, 7, 8], "each pass begins with the first contents");
+        assert_eq!(words(&memory, 1, 2), small, "what is written back is what was there");
+        names.join(", ")
+    };
+    let emptied = "add, add, set x, read other memory, add, read other memory, add";
+    let before = "read other memory, set x, read small, add";
+    assert_eq!(names(text, [3, 3]), format!("{emptied}, set x, {before}, {before}"), "small buffers share a piece");
+    let (once, _) = text.rsplit_once("[[steps]]").unwrap();
+    let before = "add, set x, read other memory, set x, read small, add";
+    assert_eq!(names(once, [0, 0]), before, "the first pass has found empty caches");
+    let long = text.replace("x = { type = \"u32\", length = 40", "x = { type = \"u32\", length = 524288");
+    let before = "read other memory, set x, add";
+    assert_eq!(names(&long, [3, 3]), format!("{emptied}, set x, {before}, {before}"));
+}

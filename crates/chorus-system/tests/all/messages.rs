@@ -131,7 +131,7 @@ fn an_unknown_key_in_a_scale_is_placed_even_when_another_scale_is_asked_for() {
         "bank = 4 ",
         "my.toml:LINE:1: unknown key `scale.quick.l2.bank`; did you mean `banks`? accepted in \
          [scale.quick.l2]: `banks`, `interleave_lines`, `bank_bytes`, `ways`, `mshrs`, `replacement`, \
-         `tag_latency_cycles`, `data_latency_cycles`, `atomic_percent`, `store_percent`, `bank_order`",
+         `tag_latency_cycles`, `data_latency_cycles`, `atomic_percent`, `repeat_percent`, `store_percent`, `bank_order`",
     );
 }
 

@@ -144,11 +144,11 @@ impl<const W: usize> Bank<W> {
         }
     }
 
-    /// Lets the memory channel decide its next request, at `time` at the earliest.
+    /// Lets the memory channel decide its next request, at `time` at the earliest, and not before its bus has room.
     #[inline]
     pub(super) fn schedule_decision(&mut self, time: Ticks, env: &Env<'_>) {
         if self.next_decision == NEVER {
-            self.next_decision = env.plan.clocks.dram.edge(time);
+            self.next_decision = env.plan.clocks.dram.edge(time.max(self.channel.ready()));
         }
     }
 
@@ -172,7 +172,7 @@ impl<const W: usize> Bank<W> {
         }
         // The next request may be there, or still on its way.
         if let Some(arrives) = self.channel.first_arrival() {
-            self.schedule_decision(if arrives <= self.now { decision.next } else { arrives }, env);
+            self.schedule_decision(arrives, env);
         }
         self.retry_with_room(env);
     }

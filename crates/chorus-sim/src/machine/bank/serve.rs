@@ -274,9 +274,18 @@ impl<const W: usize> Bank<W> {
         let (l2, config) = (env.plan.clocks.l2, &env.plan.config.l2);
         let home = env.plan.topology.home_module(ctx.packets.message(id).line);
         let Cause { parts, stored, .. } = ctx.packets.get(id).cause;
-        let (parts, percent) = if parts > 0 { (parts, config.atomic_percent) } else { (stored, config.store_percent) };
-        let percent = percent.filter(|_| home == self.module);
-        percent.map_or(l2.cycles(1), |percent| time_of_parts(parts, percent, l2, &mut self.rest_of_parts))
+        let hundredths = match (config.atomic_percent, config.store_percent) {
+            _ if home != self.module => None,
+            (Some(percent), _) if parts > 0 => {
+                let sectors =
+                    self.sectors.as_ref().map(|sectors| sectors.of(ctx.packets.message(id).mask).count_ones());
+                let first = sectors.map_or(parts.into(), |sectors| sectors.min(parts.into()));
+                Some(first * percent + (u32::from(parts) - first) * config.repeat_percent.unwrap_or(percent))
+            }
+            (_, Some(percent)) if parts == 0 => Some(u32::from(stored) * percent),
+            (None | Some(_), None | Some(_)) => None,
+        };
+        hundredths.map_or(l2.cycles(1), |hundredths| time_of_parts(hundredths, l2, &mut self.rest_of_parts))
     }
 
     /// Steps the bank with a message. Returns whether the message is consumed.

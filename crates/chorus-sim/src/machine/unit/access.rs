@@ -244,8 +244,8 @@ impl<const W: usize> Unit<W> {
     #[cold]
     fn take_parts(&mut self, access: &LineAccess, env: &Env<'_>) {
         let Some(percent) = env.plan.config.l1.atomic_percent else { return };
-        self.banks
-            .take(access.line, self.now + time_of_parts(access.parts, percent, self.clock, &mut self.rest_of_parts));
+        let hundredths = u32::from(access.parts) * percent;
+        self.banks.take(access.line, self.now + time_of_parts(hundredths, self.clock, &mut self.rest_of_parts));
     }
 
     /// Removes an access that has been accepted: the head of the queue, or an access of the store buffer before it.
