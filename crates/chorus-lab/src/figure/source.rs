@@ -18,7 +18,8 @@ pub(super) fn metrics_of(figure: &Figure) -> Vec<String> {
         | Measure::Quotient
         | Measure::Average
         | Measure::Rate
-        | Measure::Count => match figure.chart {
+        | Measure::Count
+        | Measure::Latency => match figure.chart {
             Chart::Bars | Chart::Lines | Chart::Scatter => figure.metric.iter().map(ToString::to_string).collect(),
             Chart::StackedBars => figure.parts.iter().map(|part| part.metric.to_string()).collect(),
         },
@@ -148,7 +149,9 @@ impl Source<'_> {
         let sum = |metrics: &[Name]| metrics.iter().map(|metric| counted(metric)).sum::<Result<f64, _>>();
         let value = counted(metric)? - sum(&self.figure.less)?;
         match self.figure.measure {
-            Measure::SpeedUp | Measure::SpeedUpPerCost | Measure::Ratio | Measure::Count => Ok(value),
+            Measure::SpeedUp | Measure::SpeedUpPerCost | Measure::Ratio | Measure::Count | Measure::Latency => {
+                Ok(value)
+            }
             Measure::RatioOfRates | Measure::Rate => Ok(value / result.simulated_ns),
             Measure::Quotient | Measure::Average | Measure::RatioOfQuotients => {
                 let per = sum(&self.figure.per)?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Report;
 use crate::dashboard::IndexEntry;
-use crate::experiment::{BASELINE, Chart, Figure};
+use crate::experiment::{BASELINE, Chart, Figure, Measure};
 use crate::figure::{Bar, FigureData, Group};
 use crate::run::{Record, RunSpec};
 use crate::stated::Stated;
@@ -69,7 +69,12 @@ struct EmbeddedRun<'a> {
     cycles: Option<u64>,
     config: &'a str,
     command: String,
+    /// The bar that shows what the accesses of the run waited for: its figure, group and series.
+    why: Option<(&'a str, usize, usize)>,
 }
+
+/// The bars of latency, by the runs that they are about.
+type Stacks<'a> = HashMap<RunSpec, (&'a str, usize, usize)>;
 
 /// The positions of runs in the list of all runs of the page.
 type Places<'a> = HashMap<&'a RunSpec, usize>;
@@ -78,15 +83,38 @@ impl Report<'_> {
     /// The data of the page.
     pub(super) fn embedded(&self) -> Embedded<'_> {
         let places: Places<'_> = self.records.iter().enumerate().map(|(index, record)| (&record.spec, index)).collect();
+        let stacks = self.stacks();
         Embedded {
             entry: self.entry(),
             paper: &self.experiment.name,
-            figures: self.figures.iter().filter_map(|data| self.embedded_figure(data, &places)).collect(),
-            runs: self.records.iter().enumerate().map(|(index, record)| self.embedded_run(index, record)).collect(),
+            figures: self.shown_figures().map(|(figure, data)| self.embedded_figure(figure, data, &places)).collect(),
+            runs: (0..).zip(self.records).map(|(index, record)| self.embedded_run(index, record, &stacks)).collect(),
         }
     }
 
-    fn embedded_run<'s>(&self, index: usize, record: &'s Record) -> EmbeddedRun<'s> {
+    /// The bars of the figures of latency, by the runs that they are about as nobody observes them.
+    fn stacks(&self) -> Stacks<'_> {
+        let mut stacks = Stacks::new();
+        for (figure, data) in self.shown_figures().filter(|(figure, _)| figure.measure == Measure::Latency) {
+            for (at, group) in data.workloads.iter().enumerate() {
+                for (place, series) in figure.series.iter().enumerate() {
+                    let (protocol, variant) = (&series.protocol, series.variant.as_deref());
+                    for run in self.experiment.runs_for(figure, &group.label, protocol, variant, self.scale) {
+                        stacks.entry(RunSpec { observed: false, ..run }).or_insert((&data.id, at, place));
+                    }
+                }
+            }
+        }
+        stacks
+    }
+
+    /// The figures of the page with their definitions.
+    fn shown_figures(&self) -> impl Iterator<Item = (&Figure, &FigureData)> {
+        let definition = |data: &FigureData| self.experiment.figures.iter().find(|figure| *figure.id == *data.id);
+        self.figures.iter().filter_map(move |data| Some((definition(data)?, data)))
+    }
+
+    fn embedded_run<'s>(&self, index: usize, record: &'s Record, stacks: &Stacks<'s>) -> EmbeddedRun<'s> {
         EmbeddedRun {
             index,
             protocol: &record.spec.protocol,
@@ -96,13 +124,13 @@ impl Report<'_> {
             cycles: record.result().map(|result| result.cycles),
             config: &record.config_hash,
             command: record.spec.command(),
+            why: stacks.get(&record.spec).copied(),
         }
     }
 
-    fn embedded_figure<'s>(&'s self, data: &'s FigureData, places: &Places<'_>) -> Option<EmbeddedFigure<'s>> {
-        let figure = self.experiment.figures.iter().find(|figure| *figure.id == *data.id)?;
+    fn embedded_figure<'s>(&'s self, figure: &Figure, data: &'s FigureData, places: &Places<'_>) -> EmbeddedFigure<'s> {
         let groups = data.workloads.iter().chain(&data.means).enumerate();
-        Some(EmbeddedFigure {
+        EmbeddedFigure {
             id: &data.id,
             axis: &data.axis,
             chart: chart_name(data.chart),
@@ -110,7 +138,7 @@ impl Report<'_> {
             series: data.series.iter().map(|series| series.full_label()).collect(),
             parts: &data.parts,
             groups: groups.map(|(at, group)| self.embedded_group(figure, data, (at, group), places)).collect(),
-        })
+        }
     }
 
     fn embedded_group<'s>(

@@ -71,7 +71,7 @@ impl<const W: usize> Context<W> {
             let in_order = self.end(message.src).egress.in_order(network, ready);
             self.note_sent(self.packets.next(), message, is_probe(spec), (ready, lookup), in_order);
         }
-        let payload = match self.cause.sectors {
+        let payload = match self.facts.sectors {
             0 => payload,
             sectors => payload.min(plan.bytes_of(sectors)),
         };
