@@ -3,6 +3,7 @@
 //! An access has a chain of intervals that adjoin from its issue to its end ([`chorus_sim::observe`]). Here, the chains
 //! that somebody asks for are kept, and all chains are added up to a [`stack::Stack`].
 
+pub mod page;
 pub mod stack;
 pub mod stage;
 

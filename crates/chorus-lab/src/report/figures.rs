@@ -32,7 +32,7 @@ impl Report<'_> {
 }
 
 /// A figure as a chart with its data as a table.
-fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
+pub(crate) fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
     let drawing = chart::draw(figure, prefix, fills);
     let mut out = format!(
         "<div class=\"{}\">\n<h3 id=\"figure-{}\">{}</h3>\n<figure>\n{}<figcaption>{}</figcaption>\n\

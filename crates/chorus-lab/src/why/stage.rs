@@ -3,7 +3,7 @@
 use chorus_sim::definitions::Definition;
 use chorus_sim::observe::{Cause, Purpose};
 
-use super::stack::{Layer, Stack};
+use super::stack::{Layer, Stack, Sum};
 
 /// A stage of the way of accesses. Every layer of a stack belongs to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,9 +103,12 @@ impl Stage {
 
     /// The ticks that all awaited accesses of a stack spent in the stage.
     pub fn ticks(self, stack: &Stack) -> u64 {
-        let sums = Purpose::AWAITED.map(|purpose| stack.of(purpose));
-        let layers = sums.iter().flat_map(|sum| sum.layers());
-        layers.filter(|(layer, _)| Stage::of(*layer) == self).map(|(_, time)| time.ticks).sum()
+        Purpose::AWAITED.map(|purpose| self.ticks_of(&stack.of(purpose))).into_iter().sum()
+    }
+
+    /// The ticks that some accesses spent in the stage.
+    pub fn ticks_of(self, sum: &Sum) -> u64 {
+        sum.layers().filter(|(layer, _)| Stage::of(*layer) == self).map(|(_, time)| time.ticks).sum()
     }
 }
 

@@ -21,7 +21,7 @@ use super::paths::Paths;
 use super::plan::{NEVER, Plan};
 use crate::clock::Ticks;
 use crate::distribution::{Noting, Source};
-use crate::observe::{Cause, Journey, Recorder};
+use crate::observe::{Carried, Cause, Recorder};
 use crate::pages::Pages;
 use crate::sharing::Sharing;
 use crate::sharing_profile::SharingProfile;
@@ -72,7 +72,7 @@ pub(super) struct Mail<const W: usize> {
     messages: Vec<Posted<W>>,
     credits: Vec<Credit>,
     /// The journeys of the messages, where the run is observed.
-    pub(super) journeys: Vec<Option<Arc<Journey>>>,
+    pub(super) journeys: Vec<Carried>,
 }
 
 impl<const W: usize> Default for Mail<W> {

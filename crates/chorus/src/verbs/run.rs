@@ -34,6 +34,7 @@ Examples:
   chorus run --system hmg --protocol hmg --workload mst --scale paper --threads 4
   chorus run --system hmg --protocol hmg --workload mst --every 10000 --keep results
   chorus run --system hmg --protocol hmg --workload mst --distributions --sharing
+  chorus run --system hmg --protocol hmg --workload mst --every 1000 --distributions --html mst.html
   chorus run --system hmg --protocol hmg --trace traces/vectoradd
   chorus run --system tc --protocol gpu-vi --workload stn --record-trace traces/stn
   chorus run --system tc --protocol gpu-vi --workload stn --timeline stn.pftrace --timeline-window 10000..20000
@@ -100,6 +101,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         Ok(shown_while(session.style(), &spec.to_string(), &progress, simulate)?)
     };
     let (result, shown) = arguments.timeline.observe(simulate)?;
+    arguments.watching.write_page(&result)?;
     if let Some(store) = store {
         keep(&store, &result)?;
     }

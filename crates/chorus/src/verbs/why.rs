@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use chorus_lab::run::{CheckResult, RunResult};
+use chorus_lab::run::CheckResult;
 use chorus_lab::setup;
 use chorus_lab::simulate::Manner;
+use chorus_lab::why::page::{Told, page};
 use chorus_lab::why::{Selection, Why, why};
 use clap::Args;
 use serde_json::json;
@@ -70,12 +71,6 @@ fn wave(text: &str) -> Result<(u16, u16), String> {
     parts.ok_or_else(|| "expected the number of a private cache and of a slot, such as 3.7".to_owned())
 }
 
-/// A run with what was observed in it.
-pub struct Told {
-    pub result: RunResult,
-    pub why: Why,
-}
-
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocols = std::iter::once(&arguments.run.protocol).chain(&arguments.against);
     let told = protocols.map(|protocol| tell(protocol, arguments, session)).collect::<Result<Vec<Told>, Failure>>()?;
@@ -92,7 +87,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         }
     }
     if let Some(path) = &arguments.html {
-        fs::write(path, stack::page(&told))
+        fs::write(path, page(&told))
             .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", path.display())))?;
     }
     let mut verdict = Verdict::Good;
