@@ -13,6 +13,7 @@ mod legend;
 mod lines;
 mod palette;
 mod scatter;
+pub(crate) mod series;
 mod stated;
 
 use std::collections::BTreeSet;

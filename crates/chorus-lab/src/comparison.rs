@@ -213,6 +213,7 @@ fn spec(system: &str, protocol: &str, workload: &str, scale: Scale) -> RunSpec {
         set: Vec::new(),
         graph: None,
         annotate: Annotate::Hand,
+        observed: false,
     }
 }
 

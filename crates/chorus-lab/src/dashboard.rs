@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::claim::Evaluation;
 use crate::comparison;
-use crate::html::{DATA_END, DATA_START, Extras, escape, page_with_scripts};
+use crate::html::{DATA_END, DATA_START, escape, page};
 use crate::svg::{Anchor, Svg};
 use crate::verdict::{ClaimGroup, Tally, Verdict};
 
@@ -108,7 +108,7 @@ pub fn index(entries: &[IndexEntry], date: &str) -> String {
         body.push_str("<p>Every protocol with every workload, one table per machine: <code>chorus compare</code> makes that page.</p>\n");
     }
     let _ = writeln!(body, "<p class=\"soft\">Written on {}.</p>", escape(date));
-    page_with_scripts("Chorus: reproduced papers", &body, &Value::Null, Extras::default())
+    page("Chorus: reproduced papers", &body)
 }
 
 fn block(entry: &IndexEntry) -> String {

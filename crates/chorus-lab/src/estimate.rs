@@ -19,8 +19,8 @@ use crate::setup;
 pub struct Costs {
     /// The latest cost of each run.
     exact: BTreeMap<RunSpec, Cost>,
-    /// The costs of a workload on a machine at a scale.
-    alike: BTreeMap<(String, String, Scale), Vec<Cost>>,
+    /// The costs of a workload on a machine at a scale, observed or not.
+    alike: BTreeMap<(String, String, Scale, bool), Vec<Cost>>,
 }
 
 /// The cost of one run.
@@ -73,8 +73,9 @@ impl Costs {
         for record in records {
             let Some(result) = record.result() else { continue };
             let cost = Cost { processor_s: result.user_s, memory: result.peak_rss_bytes };
-            let RunSpec { system, workload, scale, .. } = &record.spec;
-            costs.alike.entry((system.clone(), workload.clone(), *scale)).or_default().push(cost);
+            let RunSpec { system, workload, scale, observed, .. } = &record.spec;
+            let key = (system.clone(), workload.clone(), *scale, *observed);
+            costs.alike.entry(key).or_default().push(cost);
             costs.exact.insert(record.spec, cost);
         }
         costs
@@ -86,7 +87,7 @@ impl Costs {
             return Some((Basis::Same, *cost));
         }
         let at = |scale| {
-            let key = (spec.system.clone(), spec.workload.clone(), scale);
+            let key = (spec.system.clone(), spec.workload.clone(), scale, spec.observed);
             self.alike.get(&key).and_then(|costs| average(costs))
         };
         if let Some(cost) = at(spec.scale) {

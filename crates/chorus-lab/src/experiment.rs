@@ -19,6 +19,7 @@ use crate::document::{Document, DocumentError, Name};
 use crate::note::{self, Note};
 use crate::run::RunSpec;
 use crate::stats::Mean;
+use crate::why::stage::Stage;
 
 pub use sets::Sets;
 use smaller::Smaller;
@@ -78,6 +79,9 @@ pub struct Matrix {
     /// Core cycles by which memory latencies vary from seed to seed (`timing.jitter`). They do not unless it is given.
     #[serde(default)]
     pub jitter: u32,
+    /// Whether the accesses of its runs are observed, for figures of what they waited for.
+    #[serde(default)]
+    pub observed: bool,
     /// Variants of the machine or of the protocol's parameters. Without any, both are as they are.
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
@@ -148,6 +152,9 @@ pub enum Measure {
     Rate,
     /// The metric itself, relative to nothing.
     Count,
+    /// The cycles of latency of all accesses over those of the baseline, by what the accesses waited for. Such bars are
+    /// stacked, and their parts are [`Stage::ALL`].
+    Latency,
 }
 
 impl Measure {
@@ -158,7 +165,8 @@ impl Measure {
             | Measure::SpeedUpPerCost
             | Measure::Ratio
             | Measure::RatioOfRates
-            | Measure::RatioOfQuotients => true,
+            | Measure::RatioOfQuotients
+            | Measure::Latency => true,
             Measure::Quotient | Measure::Average | Measure::Rate | Measure::Count => false,
         }
     }
@@ -205,6 +213,9 @@ pub struct Figure {
     /// Whether it is the figure that stands for the paper. An experiment has exactly one.
     #[serde(default)]
     pub headline: bool,
+    /// Whether it stands beside the headline figure, and is made whenever that is.
+    #[serde(default)]
+    pub beside_headline: bool,
     /// The matrices that it draws from.
     pub matrices: Vec<Name>,
     /// The workloads shown. Without any, all of the matrices are.
@@ -324,6 +335,7 @@ impl Experiment {
         let document = Document { name: file, text };
         let mut experiment: Experiment = document.read()?;
         experiment.expand_sets(&document, known)?;
+        experiment.figures.iter_mut().for_each(Figure::add_stages);
         experiment.check(&document, known)?;
         experiment.find_multiples(&document)?;
         experiment.notes = note::read_strings(&document, &experiment.note_texts, &experiment)?;
@@ -346,6 +358,12 @@ impl Experiment {
             }
             matrix.jitter = jitter.unwrap_or(matrix.jitter);
         }
+    }
+
+    /// The runs of the headline figure, and of the figures beside it.
+    pub fn runs_of_headline(&self, scale: Scale) -> Vec<RunSpec> {
+        let figures = self.figures.iter().filter(|figure| figure.is_of_headline());
+        without_repetition(figures.flat_map(|figure| self.runs_of(figure, scale)).collect())
     }
 
     /// The figure that stands for the paper.
@@ -483,12 +501,13 @@ impl Experiment {
         let jitter = (matrix.jitter > 0).then(|| format!("timing.jitter={}", matrix.jitter));
         let set = jitter.into_iter().chain(variant.into_iter().flat_map(|variant| variant.overrides(scale))).collect();
         let annotate = variant.map_or(Annotate::Hand, |variant| variant.annotate);
-        Machine { system: self.system_of(variant).to_string(), scale, set, annotate }
+        let system = self.system_of(variant).to_string();
+        Machine { system, scale, set, annotate, observed: matrix.observed }
     }
 
     /// One run on a machine, with the input that the workload has at its scale.
     fn run(&self, machine: &Machine, workload: &str, protocol: &str, seed: u64) -> RunSpec {
-        let Machine { system, scale, set, annotate } = machine;
+        let Machine { system, scale, set, annotate, observed } = machine;
         RunSpec {
             system: system.clone(),
             protocol: protocol.to_owned(),
@@ -497,6 +516,7 @@ impl Experiment {
             seed,
             graph: None,
             annotate: *annotate,
+            observed: *observed,
             set: set.iter().cloned().chain(self.smaller_sizes(workload, *scale)).collect(),
         }
     }
@@ -523,6 +543,20 @@ impl Series {
 }
 
 impl Figure {
+    /// Gives a figure of latency its parts, unless it has some by mistake.
+    fn add_stages(&mut self) {
+        if self.measure == Measure::Latency && self.parts.is_empty() {
+            let metric = |stage: Stage| self.id.renamed(stage.metric().to_owned());
+            let part = |stage: Stage| Part { label: stage.name().to_owned(), metric: metric(stage) };
+            self.parts = Stage::ALL.map(part).into();
+        }
+    }
+
+    /// Whether it is made where only headlines are.
+    pub fn is_of_headline(&self) -> bool {
+        self.headline || self.beside_headline
+    }
+
     /// The variant in which the baseline of a series runs.
     pub fn baseline_variant_of<'a>(&'a self, series: &'a Series) -> Option<&'a str> {
         series.baseline_variant.as_ref().or(self.baseline_variant.as_ref()).map(|name| &**name)
@@ -535,6 +569,7 @@ struct Machine {
     scale: Scale,
     set: Vec<String>,
     annotate: Annotate,
+    observed: bool,
 }
 
 impl Variant {

@@ -127,6 +127,9 @@ pub struct Group {
     pub bars: Vec<Bar>,
     /// The height of each bar for each seed; empty where there is only one seed.
     pub by_seed: Vec<Vec<f64>>,
+    /// The height of each part of each bar for each seed; empty where there is only one seed, or bars are not stacked.
+    #[serde(skip)]
+    pub parts_by_seed: Vec<Vec<Vec<f64>>>,
     /// The mean of each bar over the seeds, with its interval; empty where there is only one seed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Option<Interval>>,
@@ -134,12 +137,23 @@ pub struct Group {
 
 impl Group {
     /// A group of bars, with their heights by seed.
-    fn new(label: String, baseline: Option<String>, bars: Vec<Bar>, by_seed: Vec<Vec<f64>>) -> Group {
+    pub(crate) fn new(label: String, baseline: Option<String>, bars: Vec<Bar>, by_seed: Vec<Vec<f64>>) -> Group {
         let mut intervals: Vec<_> = by_seed.iter().map(|heights| Interval::of(heights)).collect();
         if intervals.iter().all(Option::is_none) {
             intervals.clear();
         }
-        Group { label, baseline, bars, by_seed, intervals }
+        Group { label, baseline, bars, by_seed, parts_by_seed: Vec::new(), intervals }
+    }
+
+    /// The group with the parts of its bars by seed.
+    fn with_parts(self, parts_by_seed: Vec<Vec<Vec<f64>>>) -> Group {
+        Group { parts_by_seed, ..self }
+    }
+
+    /// The interval of a part of a bar, where there are several seeds.
+    pub fn part_interval(&self, series: usize, part: usize) -> Option<Interval> {
+        let heights = self.parts_by_seed.get(series)?.iter().map(|parts| parts.get(part).copied());
+        Interval::of(&heights.collect::<Option<Vec<f64>>>()?)
     }
 
     /// The interval of a bar, where there are several seeds.
@@ -226,15 +240,20 @@ impl FigureData {
     /// Lines of means, each with its points. There are none where lines are those of workloads.
     pub fn lines_of_means(&self) -> Vec<Group> {
         let Some(means) = self.means.first() else { return Vec::new() };
-        let mut lines: Vec<Group> = Vec::new();
-        for (series, bar) in self.series.iter().zip(&means.bars) {
+        let mut lines: Vec<(&String, Vec<usize>)> = Vec::new();
+        for (index, series) in self.series.iter().enumerate() {
             let Some(label) = &series.line else { continue };
-            match lines.iter_mut().find(|line| line.label == *label) {
-                Some(line) => line.bars.push(bar.clone()),
-                None => lines.push(Group::new(label.clone(), None, vec![bar.clone()], Vec::new())),
+            match lines.iter_mut().find(|(line, _)| *line == label) {
+                Some((_, points)) => points.push(index),
+                None => lines.push((label, vec![index])),
             }
         }
-        lines
+        let line = |(label, points): (&String, Vec<usize>)| {
+            let bars = points.iter().filter_map(|&point| means.bars.get(point).cloned());
+            let by_seed = points.iter().map(|&point| means.by_seed.get(point).cloned().unwrap_or_default());
+            Group::new(label.clone(), None, bars.collect(), by_seed.collect())
+        };
+        lines.into_iter().map(line).collect()
     }
 
     /// The series that stand for the points of every line.

@@ -14,12 +14,16 @@ const STYLE: &str =
 /// The style of what scripts add to a page.
 const SCRIPT_STYLE: &str = include_str!("html/script.css");
 
-/// The scripts of every page that has any.
-const COMMON_SCRIPTS: [&str; 4] = [
+/// The scripts of every page.
+const COMMON_SCRIPTS: [&str; 8] = [
     include_str!("html/elements.js"),
     include_str!("html/theme.js"),
     include_str!("html/anchors.js"),
+    include_str!("html/card.js"),
+    include_str!("html/answer.js"),
+    include_str!("html/save.js"),
     include_str!("html/tables.js"),
+    include_str!("html/titles.js"),
 ];
 
 /// The scripts of a page with figures.
@@ -53,9 +57,10 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// A whole page around a body of markup, without scripts.
+/// A whole page around a body of markup. Its tables can be sorted and saved, and marks with a title answer to pointer
+/// and keyboard.
 pub fn page(title: &str, body: &str) -> String {
-    document(title, body, STYLE)
+    page_with_scripts(title, body, &(), Extras::default())
 }
 
 /// The markup before the data of a page.
@@ -101,6 +106,19 @@ fn document(title: &str, body: &str, style: &str) -> String {
          <style>{style}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
         escape(title)
     )
+}
+
+/// A count with a comma between thousands: `1,234,567`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 /// A list of links to the headings of a body that have an identifier: sections, and below each its figures.

@@ -11,6 +11,7 @@
 //! | `run.rs` | one run: what was asked for, what came out, how it can fail |
 //! | `setup.rs` | a run's machine and the parameters of its protocol |
 //! | `notes.rs` | what was noted of a run beside its counters |
+//! | `run_page.rs`, `run_page/` | one run as a page |
 //! | `own_graph.rs` | graphs that users bring along |
 //! | `annotate.rs` | where the annotations of kernels come from |
 //! | `jobs.rs` | workloads that run at the same time |
@@ -69,6 +70,7 @@ pub mod recorded;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+pub mod run_page;
 pub mod setup;
 pub mod simulate;
 pub mod sram;

@@ -11,6 +11,7 @@ use crate::experiment::{Experiment, KnownNames};
 use crate::figure::CYCLES;
 use crate::note;
 use crate::recorded::Recorded;
+use crate::why::stage;
 
 /// A paper: its experiments and its statements.
 #[derive(Clone, Debug)]
@@ -60,6 +61,7 @@ pub fn load(registry: &Registry, name_or_path: &str) -> Result<Paper, DocumentEr
 
 /// Every metric that a run may have, and its cycles.
 pub fn metric_names(registry: &Registry) -> Vec<String> {
-    let counted = definitions(registry.protocols()).into_iter().map(|definition| definition.key);
+    let counted = definitions(registry.protocols()).into_iter().chain(stage::definitions());
+    let counted = counted.map(|definition| definition.key);
     std::iter::once(CYCLES.to_owned()).chain(counted).collect()
 }

@@ -180,6 +180,7 @@ impl Row {
             set: self.changes.split_whitespace().map(str::to_owned).collect(),
             graph: None,
             annotate: Annotate::Hand,
+            observed: false,
         }
     }
 

@@ -5,8 +5,8 @@
 //! configuration, seed and scale. All numbers are those of the runs that the page lists.
 
 mod data;
-mod embedded;
-mod figures;
+pub(crate) mod embedded;
+pub(crate) mod figures;
 mod runs;
 mod scales;
 

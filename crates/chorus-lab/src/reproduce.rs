@@ -245,18 +245,18 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduction, ReproduceError> 
 }
 
 fn figures<'p>(paper: &'p Paper, request: &Request<'_>) -> Vec<&'p Figure> {
-    paper.experiment.figures.iter().filter(|figure| figure.headline || !request.headline_only).collect()
+    paper.experiment.figures.iter().filter(|figure| figure.is_of_headline() || !request.headline_only).collect()
 }
 
 fn runs(paper: &Paper, request: &Request<'_>) -> Vec<RunSpec> {
     runs_of(paper, request.headline_only, request.scale)
 }
 
-/// The runs of a paper, or of its headline figure alone.
+/// The runs of a paper, or of its headline figure and what stands beside it.
 pub fn runs_of(paper: &Paper, headline_only: bool, scale: Scale) -> Vec<RunSpec> {
-    match paper.experiment.headline().filter(|_| headline_only) {
-        Some(headline) => paper.experiment.runs_of(headline, scale),
-        None => paper.experiment.runs(scale),
+    match headline_only {
+        true => paper.experiment.runs_of_headline(scale),
+        false => paper.experiment.runs(scale),
     }
 }
 

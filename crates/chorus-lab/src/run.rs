@@ -36,6 +36,9 @@ pub struct RunSpec {
     /// The source of the annotations that say what kernels access.
     #[serde(default, skip_serializing_if = "Annotate::is_hand")]
     pub annotate: Annotate,
+    /// Whether its accesses are observed, so that its metrics also say what they waited for ([`crate::why`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
 }
 
 impl RunSpec {
@@ -47,13 +50,17 @@ impl RunSpec {
             key.push('/');
             key.push_str(set);
         }
+        if self.observed {
+            key.push_str("/observed");
+        }
         key
     }
 
     /// The command line that makes this run again.
     pub fn command(&self) -> String {
+        let verb = if self.observed { "why" } else { "run" };
         let mut words = vec![format!(
-            "chorus run --system {} --protocol {} --workload {}",
+            "chorus {verb} --system {} --protocol {} --workload {}",
             shell_word(&self.system),
             shell_word(&self.protocol),
             shell_word(&self.workload)
@@ -68,6 +75,9 @@ impl RunSpec {
         words.extend(self.graph.iter().map(|graph| format!("--graph {}", shell_word(&graph.path))));
         if !self.annotate.is_hand() {
             words.push(format!("--annotate {}", self.annotate));
+        }
+        if self.observed {
+            words.push("--aggregate".to_owned());
         }
         words.join(" ")
     }
@@ -94,6 +104,9 @@ impl fmt::Display for RunSpec {
         }
         if !self.annotate.is_hand() {
             write!(f, ", annotate {}", self.annotate)?;
+        }
+        if self.observed {
+            f.write_str(", observed")?;
         }
         f.write_str(")")
     }
@@ -368,6 +381,7 @@ mod tests {
             set: Vec::new(),
             graph: None,
             annotate: Annotate::Hand,
+            observed: false,
         };
         assert_eq!(plain.command(), "chorus run --system tc --protocol gpu-vi --workload stn");
         let other = RunSpec {
@@ -376,10 +390,12 @@ mod tests {
             seed: 7,
             set: vec!["lease.cycles=100".to_owned()],
             annotate: Annotate::Auto,
-            ..plain
+            ..plain.clone()
         };
         let expected = "chorus run --system 'my system.toml' --protocol gpu-vi --workload stn --scale paper --seed 7 \
                         --set lease.cycles=100 --annotate auto";
         assert_eq!(other.command(), expected);
+        let observed = RunSpec { observed: true, ..plain };
+        assert_eq!(observed.command(), "chorus why --system tc --protocol gpu-vi --workload stn --aggregate");
     }
 }

@@ -288,6 +288,7 @@ mod tests {
             seed: 1,
             graph: None,
             annotate: Annotate::Hand,
+            observed: false,
             set: set.iter().map(|&text| text.to_owned()).collect(),
         }
     }

@@ -14,6 +14,7 @@ use crate::checkpoint::{Checkpoint, Keeper, Keeping};
 use crate::jobs::Job;
 use crate::run::{Build, CheckResult, KernelResult, RunError, RunErrorKind, RunResult, RunSpec};
 use crate::setup::{self, Setup};
+use crate::why;
 
 /// The version and git revision of the Chorus that is running.
 pub fn build() -> Build {
@@ -62,7 +63,8 @@ impl Default for Manner<'_> {
 pub fn simulate(registry: &Registry, spec: &RunSpec, allow_incoherent: bool) -> Result<RunResult, RunError> {
     let setup =
         setup::resolve(registry, spec).map_err(|error| RunError::new(RunErrorKind::BadInput, error.to_string()))?;
-    simulate_on(spec, &setup, Manner { allow_incoherent, ..Manner::default() })
+    let manner = Manner { allow_incoherent, ..Manner::default() };
+    if spec.observed { why::observe(spec, &setup, manner) } else { simulate_on(spec, &setup, manner) }
 }
 
 /// Makes one run in some manner on the setup that `spec` has been resolved to.

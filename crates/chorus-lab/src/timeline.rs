@@ -6,6 +6,7 @@
 
 mod occupancy;
 mod perfetto;
+mod place;
 mod protobuf;
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,11 +16,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chorus_protocol::address::AgentId;
 use chorus_sim::observe::{
-    Access, Cause, Change, Interval, Observer, Passage, Purpose, Scene, Segment, Served, SharedObserver,
+    Access, Change, Interval, Observer, Passage, Purpose, Scene, Segment, Served, SharedObserver,
 };
 
-use self::occupancy::Occupancy;
+use self::occupancy::{Bins, Occupancy};
 use self::perfetto::{Facts, Trace, Track};
+use self::place::Place;
 
 /// The parts of a run that a timeline shows. Every condition that is given has to hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,74 +41,8 @@ impl Bounds {
     }
 }
 
-/// A place where messages wait or pass, as a timeline names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Place {
-    Cache,
-    Port,
-    Links,
-    Queue,
-    Directory,
-    Bank,
-    Channel,
-    LastLevel,
-    Translation,
-}
-
-impl Place {
-    /// The place of a cause. Accesses before their caches are shown with their wavefronts.
-    fn of(cause: Cause) -> Option<Place> {
-        match cause {
-            Cause::L1Lookup => Some(Place::Cache),
-            Cause::NetworkQueue | Cause::Ordering => Some(Place::Port),
-            Cause::LinkQueue | Cause::Serialisation | Cause::Network => Some(Place::Links),
-            Cause::BankQueue | Cause::BankPort | Cause::BankMemory => Some(Place::Queue),
-            Cause::Directory => Some(Place::Directory),
-            Cause::BankLookup => Some(Place::Bank),
-            Cause::DramQueue | Cause::Dram | Cause::MemoryWay => Some(Place::Channel),
-            Cause::L3 => Some(Place::LastLevel),
-            Cause::Translation => Some(Place::Translation),
-            Cause::L1Queue
-            | Cause::L1Busy
-            | Cause::L1Port
-            | Cause::Page
-            | Cause::StoreBuffer
-            | Cause::Timer
-            | Cause::FencePrice
-            | Cause::Boundary
-            | Cause::Earlier => None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Place::Cache => "cache",
-            Place::Port => "port",
-            Place::Links => "links",
-            Place::Queue => "queue",
-            Place::Directory => "directory",
-            Place::Bank => "bank",
-            Place::Channel => "memory channel",
-            Place::LastLevel => "L3",
-            Place::Translation => "translation",
-        }
-    }
-
-    /// The meaning of its counter.
-    fn counter(self) -> &'static str {
-        match self {
-            Place::Cache => "lookups",
-            Place::Port => "port queue length",
-            Place::Links => "messages on links",
-            Place::Queue => "queue length",
-            Place::Directory => "waiting for the directory",
-            Place::Bank => "bank lookups",
-            Place::Channel => "reads of memory",
-            Place::LastLevel => "in the L3",
-            Place::Translation => "translations",
-        }
-    }
-}
+/// Events between two times at which counters are written.
+const COUNTERS_EVERY: u64 = 1 << 16;
 
 /// Something that was shown, by which bounds that hold for nothing are told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -128,7 +64,13 @@ struct Timeline<O> {
     states: HashMap<AgentId, Track>,
     places: HashMap<(AgentId, Place), Track>,
     slots: HashMap<(AgentId, u16), Track>,
-    occupancies: BTreeMap<(AgentId, &'static str), Occupancy>,
+    /// The tracks of what wavefronts issue and wait for, and what each waits for since when.
+    waves: HashMap<(AgentId, u16), Track>,
+    waits: HashMap<(AgentId, u16), (u64, &'static str)>,
+    bins: Bins,
+    counters: BTreeMap<(AgentId, &'static str), (Track, Occupancy)>,
+    /// The number of events after which counters are written again.
+    next_counters: u64,
     /// The kernels of wavefronts by their slots: since when.
     kernels: HashMap<(AgentId, u16), Vec<(u64, bool)>>,
     running: HashMap<(AgentId, u16), (u64, String)>,
@@ -185,7 +127,44 @@ impl<O: Write> Timeline<O> {
         let track = *self.places.entry((agent, place)).or_insert_with(|| trace.lanes(place.name(), parent));
         let lane = trace.lane(track, from, until);
         trace.slice(lane, name, from, until, facts);
-        self.occupancies.entry((agent, place.counter())).or_default().add(from, until);
+        self.occupy(agent, place.counter(), [from, until]);
+    }
+
+    /// Counts something that was with an agent for some time.
+    fn occupy(&mut self, agent: AgentId, name: &'static str, [from, until]: [u64; 2]) {
+        let parent = self.agent(agent);
+        let Timeline { counters, trace, bins, .. } = self;
+        let counter = counters.entry((agent, name));
+        let (_, occupancy) = counter.or_insert_with(|| (trace.counter(name, Some(parent)), Occupancy::new(*bins)));
+        occupancy.add(from, until);
+        if self.trace.events() >= self.next_counters {
+            self.write_counters();
+        }
+    }
+
+    /// Writes what has changed of the counters.
+    fn write_counters(&mut self) {
+        let end = self.bounds.window.as_ref().map_or(u64::MAX, |window| window.end);
+        for (counter, occupancy) in self.counters.values_mut() {
+            for (time, value) in occupancy.take_changes().into_iter().filter(|(time, _)| *time <= end) {
+                self.trace.count(*counter, time, value);
+            }
+        }
+        self.next_counters = self.trace.events() + COUNTERS_EVERY;
+    }
+
+    /// The track of what a wavefront slot issues and waits for, if it is shown now.
+    fn wave(&mut self, cache: AgentId, slot: u16) -> Option<Track> {
+        let is_of_kernel =
+            |(_, kernel): &(u64, String)| self.bounds.kernel.as_ref().is_none_or(|wanted| wanted == kernel);
+        if self.bounds.address.is_some() || !self.running.get(&(cache, slot)).is_some_and(is_of_kernel) {
+            return None;
+        }
+        let parent = self.agent(cache);
+        let trace = &mut self.trace;
+        Some(
+            *self.waves.entry((cache, slot)).or_insert_with(|| trace.track(&format!("wavefront {slot}"), Some(parent))),
+        )
     }
 
     fn draw_segment(&mut self, passage: &Passage<'_>, from: u64, segment: &Segment, facts: Facts) {
@@ -197,16 +176,9 @@ impl<O: Write> Timeline<O> {
         self.draw(segment.place, place, &name, [self.cycles(from), self.cycles(segment.until)], facts);
     }
 
-    /// Writes all counters, and what is kept.
+    /// Writes what is not written yet.
     fn finish(mut self) -> io::Result<Shown> {
-        for ((agent, name), occupancy) in std::mem::take(&mut self.occupancies) {
-            let parent = self.agent(agent);
-            let counter = self.trace.counter(name, Some(parent));
-            let window = self.bounds.window.clone().unwrap_or(0..u64::MAX);
-            for (time, value) in occupancy.values().into_iter().filter(|(time, _)| *time <= window.end) {
-                self.trace.count(counter, time, value);
-            }
-        }
+        self.write_counters();
         Ok(Shown { size: self.trace.finish()?, touches_line: self.touches_line })
     }
 }
@@ -244,7 +216,7 @@ impl<O: Write + Send> Observer for Timeline<O> {
         }
         self.trace.end(lane, until);
         if purpose != Purpose::Store {
-            self.occupancies.entry((cache, "accesses outstanding")).or_default().add(from, until);
+            self.occupy(cache, "accesses outstanding", [from, until]);
         }
     }
 
@@ -282,7 +254,35 @@ impl<O: Write + Send> Observer for Timeline<O> {
         self.running.insert((cache, slot), (now, kernel.to_owned()));
     }
 
+    fn wave_issues(&mut self, cache: AgentId, slot: u16, instruction: &'static str, now: u64) {
+        if self.is_inside(now, now)
+            && let Some(track) = self.wave(cache, slot)
+        {
+            self.trace.instant(track, instruction, self.cycles(now), Facts::default());
+        }
+    }
+
+    fn wave_waits(&mut self, cache: AgentId, slot: u16, reason: Option<&'static str>, now: u64) {
+        let key = (cache, slot);
+        if self.waits.get(&key).map(|(_, reason)| *reason) == reason {
+            return;
+        }
+        let before = match reason {
+            Some(reason) => self.waits.insert(key, (now, reason)),
+            None => self.waits.remove(&key),
+        };
+        let Some((since, reason)) = before else { return };
+        let [from, until] = [since, now].map(|ticks| self.cycles(ticks));
+        if from < until
+            && self.is_inside(since, now)
+            && let Some(track) = self.wave(cache, slot)
+        {
+            self.trace.slice(track, reason, from, until, Facts::default());
+        }
+    }
+
     fn wave_ends(&mut self, cache: AgentId, slot: u16, now: u64) {
+        self.wave_waits(cache, slot, None, now);
         let Some((began, kernel)) = self.running.remove(&(cache, slot)) else { return };
         let is_of_kernel = self.bounds.kernel.as_ref().is_none_or(|wanted| *wanted == kernel);
         if !is_of_kernel || self.bounds.address.is_some() || !self.is_inside(began, now) {
@@ -297,22 +297,32 @@ impl<O: Write + Send> Observer for Timeline<O> {
     }
 }
 
-/// Lets `run` be observed by a timeline that is written to `out`. Returns the result of the run, and what the timeline
-/// shows or why it could not be written.
+/// Lets `run` be observed by a timeline that is written to `out`. The run takes so many cycles, if that is known.
+/// Returns the result of the run, and what the timeline shows or why it could not be written.
 pub fn observe<O: Write + Send + 'static, R>(
     out: O,
     bounds: Bounds,
+    cycles: Option<u64>,
     run: impl FnOnce(&SharedObserver) -> R,
 ) -> (R, io::Result<Shown>) {
+    let bins = match (cycles, &bounds.window) {
+        (_, Some(window)) => Bins::between(window.start, Some(window.end)),
+        (Some(cycles), None) => Bins::of_run(cycles),
+        (None, None) => Bins::between(0, None),
+    };
     let timeline = Timeline {
         bounds,
+        bins,
         trace: Trace::new(out),
         scene: None,
         agents: HashMap::new(),
         states: HashMap::new(),
         places: HashMap::new(),
         slots: HashMap::new(),
-        occupancies: BTreeMap::new(),
+        waves: HashMap::new(),
+        waits: HashMap::new(),
+        counters: BTreeMap::new(),
+        next_counters: COUNTERS_EVERY,
         kernels: HashMap::new(),
         running: HashMap::new(),
         touches_line: false,

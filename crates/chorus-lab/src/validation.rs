@@ -114,6 +114,7 @@ pub(crate) fn spec_of(description: &Description, program: &str, sizes: &str, mor
         set: set.collect(),
         graph: None,
         annotate: Default::default(),
+        observed: false,
     }
 }
 

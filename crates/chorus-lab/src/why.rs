@@ -3,7 +3,9 @@
 //! An access has a chain of intervals that adjoin from its issue to its end ([`chorus_sim::observe`]). Here, the chains
 //! that somebody asks for are kept, and all chains are added up to a [`stack::Stack`].
 
+pub mod page;
 pub mod stack;
+pub mod stage;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,6 +13,7 @@ use chorus_sim::Watch;
 use chorus_sim::observe::{Access, Interval, Observer, Purpose, Scene, SharedObserver};
 
 use self::stack::Stack;
+use self::stage::Stage;
 use crate::run::{RunError, RunResult, RunSpec};
 use crate::setup::Setup;
 use crate::simulate::{Manner, simulate_on};
@@ -108,4 +111,13 @@ pub fn why(
     let result = simulate_on(spec, setup, Manner { watch, ..manner })?;
     let told = std::mem::take(&mut *why.lock().unwrap_or_else(PoisonError::into_inner));
     Ok((result, told))
+}
+
+/// Makes a run that is observed: its metrics also say what its accesses waited for.
+pub(crate) fn observe(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<RunResult, RunError> {
+    let (mut result, why) = why(spec, setup, manner, Selection::default())?;
+    let cycle = why.scene.as_ref().map_or(1, |scene| scene.cycle);
+    let cycles = |stage: Stage| stage.ticks(&why.stack) as f64 / cycle as f64;
+    result.metrics.extend(Stage::ALL.map(|stage| (stage.metric().to_owned(), cycles(stage))));
+    Ok(result)
 }

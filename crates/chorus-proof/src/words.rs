@@ -1,5 +1,6 @@
 //! Numbers and verdicts in words, the same on pages and on terminals.
 
+pub use chorus_lab::html::count;
 use chorus_verify::config::Stores;
 use chorus_verify::litmus::LitmusResult;
 use chorus_verify::mutate::hunt::Means;
@@ -7,19 +8,6 @@ use chorus_verify::mutate::score as mutate;
 
 use crate::collect::{Litmus, Score};
 use crate::tortured::Tortured;
-
-/// A count with a comma between thousands: `1,234,567`.
-pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
 
 /// The verdict on a litmus test, in a word or two.
 pub fn verdict(result: &LitmusResult) -> &'static str {

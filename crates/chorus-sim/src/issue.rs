@@ -116,6 +116,11 @@ impl IssueSlots {
         }
     }
 
+    /// Whether `wave` can issue.
+    pub fn is_ready(&self, wave: usize) -> bool {
+        self.ready & bit(wave) != 0
+    }
+
     /// Whether the next instruction of `wave` is arithmetic.
     #[inline]
     pub fn has_alu(&self, wave: usize) -> bool {

@@ -1,6 +1,7 @@
 //! Chains of accesses for people and programs: what each waited for, from its issue to its end.
 
 use chorus_lab::why::Kept;
+use chorus_lab::why::page::Told;
 use chorus_protocol::address::Topology;
 use chorus_sim::observe::{Access, Interval, Scene, Served};
 use comfy_table::Table;
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::output::{align_right, count, table};
 use crate::session::Session;
-use crate::verbs::why::Told;
 
 /// The columns of the longest bar.
 const BAR: usize = 14;

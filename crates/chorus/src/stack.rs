@@ -1,9 +1,9 @@
-//! The time of all accesses by cause, for people, for programs and as a page.
+//! The time of all accesses by cause, for people and for programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chorus_lab::html::{self, Cell, Narrow};
-use chorus_lab::why::stack::{Layer, Sum};
+use chorus_lab::why::page::Told;
+use chorus_lab::why::stack::{Layer, Sum, Time};
 use chorus_sim::observe::Purpose;
 use comfy_table::Table;
 use serde_json::{Value, json};
@@ -12,27 +12,9 @@ use crate::chains::bar;
 use crate::failure::Failure;
 use crate::output::{align_right, count, percent, table};
 use crate::session::Session;
-use crate::verbs::why::Told;
 
 /// Rows of a split. Of more kernels or buffers, those with the most time are shown.
 const ROWS_MAX: usize = 12;
-
-fn cycle(told: &Told) -> u64 {
-    told.why.scene.as_ref().map_or(1, |scene| scene.cycle)
-}
-
-/// The purposes of accesses that wavefronts wait for, with their sums.
-fn sums(told: &Told) -> impl Iterator<Item = (Purpose, Sum)> {
-    let sums = Purpose::AWAITED.into_iter().map(|purpose| (purpose, told.why.stack.of(purpose)));
-    sums.filter(|(_, sum)| sum.accesses > 0)
-}
-
-/// Layers with the most time first.
-fn layers(sum: &Sum) -> Vec<(Layer, u64, u64)> {
-    let mut layers: Vec<_> = sum.layers().map(|(layer, time)| (layer, time.ticks, time.for_others)).collect();
-    layers.sort_by_key(|&(layer, ticks, _)| (std::cmp::Reverse(ticks), layer));
-    layers
-}
 
 fn headline(purpose: Purpose, sum: &Sum, cycle: u64) -> String {
     let average = sum.ticks() as f64 / cycle as f64 / sum.accesses.max(1) as f64;
@@ -42,9 +24,9 @@ fn headline(purpose: Purpose, sum: &Sum, cycle: u64) -> String {
 
 /// Prints the time of all accesses by cause, and that of loads by kernel and by buffer.
 pub fn print(told: &Told, session: &mut Session) -> Result<(), Failure> {
-    let cycle = cycle(told);
+    let cycle = told.cycle();
     session.output.line(&told.result.spec.to_string())?;
-    for (purpose, sum) in sums(told) {
+    for (purpose, sum) in told.sums() {
         session.output.line(&format!("\n{}", headline(purpose, &sum, cycle)))?;
         session.output.table(&by_cause(&sum, cycle))?;
     }
@@ -64,9 +46,9 @@ pub fn print(told: &Told, session: &mut Session) -> Result<(), Failure> {
 
 fn by_cause(sum: &Sum, cycle: u64) -> Table {
     let mut table = table(["cause", "cycles", "share", "", "for others"]);
-    let (layers, total) = (layers(sum), sum.ticks());
-    let longest = layers.first().map_or(0, |&(_, ticks, _)| ticks);
-    for (layer, ticks, for_others) in layers {
+    let (layers, total) = (sum.by_time(), sum.ticks());
+    let longest = layers.first().map_or(0, |(_, time)| time.ticks);
+    for (layer, Time { ticks, for_others }) in layers {
         table.add_row([
             layer.name().to_owned(),
             count(ticks / cycle),
@@ -117,7 +99,7 @@ pub fn print_difference(one: &Told, other: &Told, session: &mut Session) -> Resu
         if sums.iter().any(|sum| sum.accesses > 0) {
             let [ours, theirs] = sums.each_ref().map(|sum| count(sum.accesses));
             session.output.line(&format!("\n{}: {ours} under {name}, {theirs} under {other_name}", purpose.name()))?;
-            session.output.table(&difference([name, other_name], &sums, [cycle(one), cycle(other)]))?;
+            session.output.table(&difference([name, other_name], &sums, [one.cycle(), other.cycle()]))?;
         }
     }
     Ok(())
@@ -164,7 +146,7 @@ pub fn to_json(told: &Told) -> Value {
         "run": told.result.spec.to_string(),
         "cycles": told.result.cycles,
         "result": told.result.result.name(),
-        "ticks_per_cycle": cycle(told),
+        "ticks_per_cycle": told.cycle(),
         "stacks": purposes.collect::<Vec<_>>(),
     })
 }
@@ -175,60 +157,4 @@ fn sum_to_json(sum: &Sum) -> Value {
         .map(|(layer, time)| (layer.key(), json!({ "ticks": time.ticks, "for_others": time.for_others })))
         .collect();
     json!({ "accesses": sum.accesses, "ticks": sum.ticks(), "layers": layers })
-}
-
-/// A page with one stack for every run and purpose, which says the same without colours.
-pub fn page(told: &[Told]) -> String {
-    let mut body = "<h1>Where time goes</h1>\n".to_owned();
-    for told in told {
-        let (title, cycles) = (told.result.spec.to_string(), count(told.result.cycles));
-        body += &format!("<h2>{}</h2>\n<p>{cycles} cycles.</p>\n", html::escape(&title));
-        for (purpose, sum) in sums(told) {
-            body += &format!("<h3>{}</h3>\n", html::escape(&headline(purpose, &sum, cycle(told))));
-            body += &rows(&sum, cycle(told));
-        }
-    }
-    html::page("Where time goes", &body)
-}
-
-fn rows(sum: &Sum, cycle: u64) -> String {
-    let headers = ["cause", "cycles", "share", "for others"].map(Cell::text);
-    let total = sum.ticks() as f64;
-    let rows = layers(sum).into_iter().map(|(layer, ticks, for_others)| {
-        let share = percent(ticks as f64, total);
-        vec![
-            Cell::text(layer.name()),
-            Cell::number(count(ticks / cycle)),
-            Cell::number(share),
-            Cell::number(percent(for_others as f64, ticks as f64)),
-        ]
-    });
-    let rows: Vec<_> = rows.collect();
-    chart(sum) + &html::table(Narrow::Scroll, &headers, &rows)
-}
-
-/// One bar whose parts are the layers, as wide as the page.
-fn chart(sum: &Sum) -> String {
-    const COLOURS: [&str; 8] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999"];
-    let total = sum.ticks().max(1) as f64;
-    let mut left = 0.0;
-    let mut parts = String::new();
-    for (place, (layer, ticks, _)) in layers(sum).into_iter().enumerate() {
-        let width = ticks as f64 / total * 1000.0;
-        let (colour, share) = (COLOURS[place.min(COLOURS.len() - 1)], percent(ticks as f64, total));
-        parts += &format!(
-            "<rect x=\"{left:.1}\" y=\"0\" width=\"{width:.1}\" height=\"40\" fill=\"{colour}\" stroke=\"#000\" \
-             stroke-width=\".6\"><title>{}: {share}</title></rect>",
-            layer.name()
-        );
-        if width > 110.0 {
-            let middle = left + width / 2.0;
-            parts += &format!(
-                "<text x=\"{middle:.1}\" y=\"58\" text-anchor=\"middle\" font-size=\"13\">{}</text>",
-                layer.name()
-            );
-        }
-        left += width;
-    }
-    format!("<svg class=\"chart\" viewBox=\"0 0 1000 64\" role=\"img\" aria-label=\"time by cause\">{parts}</svg>\n")
 }

@@ -63,10 +63,13 @@ impl TimelineArguments {
             |error: io::Error| Failure::bad_input(format!("cannot write {}: {}", path.display(), text(&error)));
         let file = File::create(path).map_err(cannot)?;
         let bounds = self.bounds();
+        let mut cycles = None;
         if bounds.is_everything() {
-            print_estimate(&run(None)?);
+            let result = run(None)?;
+            print_estimate(&result);
+            cycles = Some(result.cycles);
         }
-        let (result, shown) = timeline::observe(file, bounds, |observer| run(Some(observer)));
+        let (result, shown) = timeline::observe(file, bounds, cycles, |observer| run(Some(observer)));
         Ok((result?, Some(shown)))
     }
 

@@ -1,10 +1,12 @@
 //! Everything that `chorus run` notes of a run beside its counters: options, tables and charts.
 
+use std::fs;
 use std::path::PathBuf;
 
 use chorus_lab::notes::{Latency, Notes, Series, Sharing};
 use chorus_lab::reproduce::STORE_FILE;
 use chorus_lab::run::{Outcome, Record, RunResult};
+use chorus_lab::run_page::{self, CHARTED};
 use chorus_lab::simulate::build;
 use chorus_lab::store::Store;
 use chorus_sim::observe::SharedObserver;
@@ -23,10 +25,6 @@ const EVERY_MAX: u64 = 1_000_000_000_000;
 /// The width of the chart of a counter, in columns.
 const CHART_COLUMNS: usize = 40;
 
-/// Counters whose charts are printed.
-const CHARTED: [&str; 6] =
-    ["core.instructions", "l1.accesses", "l1.load_misses", "traffic.flits", "inter_gpu.bytes", "dram.reads"];
-
 /// Options that ask for more than counters.
 #[derive(Debug, Args)]
 pub struct WatchArguments {
@@ -41,6 +39,10 @@ pub struct WatchArguments {
     /// Note who accesses which lines, and print how they are shared.
     #[arg(long)]
     sharing: bool,
+    /// Write the run as a page, too: its counters, with charts of what was noted over time, of latencies and of
+    /// sharing.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Keep the run in the results store in DIR, from which `chorus export` writes its metrics and its time series.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["allow_incoherent", "trace"])]
     keep: Option<PathBuf>,
@@ -81,6 +83,14 @@ impl WatchArguments {
     /// Opens the store that keeps the run, before anything is computed.
     pub fn open_store(&self) -> Result<Option<Store>, Failure> {
         Ok(self.keep.as_ref().map(|directory| Store::open(&directory.join(STORE_FILE))).transpose()?)
+    }
+
+    /// Writes the page of the run, if somebody asks for one.
+    pub fn write_page(&self, result: &RunResult) -> Result<(), Failure> {
+        let Some(path) = &self.html else { return Ok(()) };
+        fs::write(path, run_page::page(result)).map_err(|error| {
+            Failure::bad_input(format!("cannot write {}: {}", path.display(), error.to_string().to_lowercase()))
+        })
     }
 
     /// Prints everything that was noted.

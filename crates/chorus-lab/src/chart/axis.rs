@@ -1,5 +1,6 @@
 //! The vertical axis: round ticks, and values in few digits.
 
+use crate::html::count;
 use crate::svg::{Anchor, Svg};
 
 /// The spacing of ticks that is aimed at.
@@ -86,6 +87,17 @@ impl Frame {
             svg.text("small", (x, self.bottom + 16.0), Anchor::MIDDLE, &tick_label(tick, across.step));
         }
         svg.text("", ((self.left + self.right) / 2.0, self.bottom + 36.0), Anchor::MIDDLE, title);
+    }
+
+    /// Ticks of a horizontal axis of core cycles, with the value at its right end, which scripts need.
+    pub(super) fn draw_times(&self, svg: &mut Svg, across: Scale) {
+        svg.open("", &format!(r#" data-axis-end="{}""#, across.top));
+        for tick in across.ticks() {
+            let x = self.x(across, tick);
+            svg.line("grid", (x, self.top), (x, self.bottom));
+            svg.text("small", (x, self.bottom + 14.0), Anchor::MIDDLE, &count(tick as u64));
+        }
+        svg.close();
     }
 
     /// The place of a value on a horizontal axis.

@@ -194,7 +194,11 @@ impl Plot<'_> {
         svg.open("values", "");
         for (part, &value) in parts.iter().enumerate() {
             let (fill, title) = match self.figure.parts.get(part) {
-                Some(label) => (part, format!("{name}, {label}: {value:.4} of {total:.4}")),
+                Some(label) => {
+                    let error =
+                        group.part_interval(index, part).map_or_else(String::new, |it| format!(" ± {:.4}", it.half()));
+                    (part, format!("{name}, {label}: {value:.4}{error} of {total:.4}"))
+                }
                 None => (self.fills.get(index).copied().unwrap_or(index), format!("{name}: {value:.4}")),
             };
             svg.open("part", &format!(r#" data-part="{part}""#));

@@ -6,9 +6,10 @@
 use super::axis::{Frame, Scale};
 use super::legend::{SAMPLE_HEIGHT, Shows, legend};
 use super::palette::{draw_mark, line_colour};
-use super::stated::{STATED, draw_stated, names_of_marks, stated_in, title_of};
+use super::stated::{STATED, draw_range, draw_stated, names_of_marks, stated_in, title_of};
 use super::{Drawing, LEFT, RIGHT, TOP, data_bar, with_legend};
 use crate::figure::{Bar, FigureData, Group, SeriesData};
+use crate::interval::Interval;
 use crate::svg::{Anchor, Svg};
 
 const WIDTH: f64 = 700.0;
@@ -90,7 +91,9 @@ fn lines_of(figure: &FigureData) -> (Vec<Group>, usize) {
 fn scale(figure: &FigureData, lines: &[Group]) -> Scale {
     let baseline = figure.is_relative.then_some(1.0);
     let stated = || stated_in(figure).map(|stated| stated.value);
-    let values = || lines.iter().flat_map(|line| &line.bars).filter_map(Bar::value).chain(baseline).chain(stated());
+    let ranges = || lines.iter().flat_map(|line| &line.intervals).flatten().flat_map(|it| [it.low.max(0.0), it.high]);
+    let points = || lines.iter().flat_map(|line| &line.bars).filter_map(Bar::value);
+    let values = || points().chain(ranges()).chain(baseline).chain(stated());
     let (lowest, highest) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     let (lowest, highest) = if lowest <= highest { (lowest, highest) } else { (0.0, 1.0) };
     let room = (highest - lowest).max(0.1) * 0.12;
@@ -124,6 +127,12 @@ impl Plot<'_> {
         for (at, ((place, bar), series)) in points.iter().zip(&line.bars).zip(&self.points).enumerate() {
             let (Some(place), Some(value)) = (place, bar.value()) else { continue };
             svg.open("bar", &self.bar_of(index, at));
+            if let Some(interval) = line.interval(at) {
+                let Interval { seeds, low, high, .. } = interval;
+                let title =
+                    format!("{}, {}: 95 % interval {low:.4} to {high:.4} over {seeds} seeds", line.label, series.label);
+                draw_range(svg, &title, place.0, (self.frame.y(low.max(0.0)), self.frame.y(high)));
+            }
             svg.open_titled(&format!("{}, {}: {value:.4}", line.label, series.label));
             if index < self.coloured {
                 draw_mark(svg, index, *place);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{BASELINE, Chart, Experiment, Figure, KnownNames, Matrix, Measure, Series, Show};
 use crate::document::{Document, DocumentError, Name};
 use crate::stats::Mean;
+use crate::why::stage::Stage;
 
 impl Experiment {
     pub(super) fn check(&self, document: &Document<'_>, known: &KnownNames<'_>) -> Result<(), DocumentError> {
@@ -52,6 +53,9 @@ impl Experiment {
         }
         self.check_baseline(figure).or_else(|message| wrong(&message))?;
         self.check_coverage(figure).or_else(|message| wrong(&message))?;
+        if figure.measure == Measure::Latency && !self.matrices_of(figure).iter().all(|matrix| matrix.observed) {
+            return wrong("shows latency: its `matrices` take `observed = true`");
+        }
         check_chart(figure).or_else(wrong)?;
         check_measure(figure).or_else(wrong)
     }
@@ -202,6 +206,10 @@ fn check_measure(figure: &Figure) -> Result<(), &'static str> {
             return Err("is no speed-up per cost: its `series` take no `cost`");
         }
         _ => {}
+    }
+    let is_of_stages = figure.parts.iter().map(|part| &*part.metric).eq(Stage::ALL.map(Stage::metric));
+    if figure.measure == Measure::Latency && !is_of_stages {
+        return Err("shows latency: it takes no `part`, since its parts are what accesses waited for");
     }
     if figure.metric.is_none() && !figure.less.is_empty() {
         return Err("has no `metric` to take anything off: it takes no `less`");

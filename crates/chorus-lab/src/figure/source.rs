@@ -18,7 +18,8 @@ pub(super) fn metrics_of(figure: &Figure) -> Vec<String> {
         | Measure::Quotient
         | Measure::Average
         | Measure::Rate
-        | Measure::Count => match figure.chart {
+        | Measure::Count
+        | Measure::Latency => match figure.chart {
             Chart::Bars | Chart::Lines | Chart::Scatter => figure.metric.iter().map(ToString::to_string).collect(),
             Chart::StackedBars => figure.parts.iter().map(|part| part.metric.to_string()).collect(),
         },
@@ -40,9 +41,10 @@ impl Source<'_> {
         let series = self.figure.series.iter();
         let drawn: Vec<Result<Drawn, String>> = series.map(|series| self.drawn(&workload, series)).collect();
         let by_seed = drawn.iter().map(|drawn| drawn.as_ref().map_or_else(|_| Vec::new(), Drawn::totals)).collect();
+        let parts = drawn.iter().map(|drawn| drawn.as_ref().map_or_else(|_| Vec::new(), Drawn::parts)).collect();
         let bars = drawn.into_iter().map(|drawn| drawn.map_or_else(Bar::Missing, |drawn| Bar::Parts(drawn.mean)));
         let baseline = self.baseline(&workload);
-        Group::new(workload, baseline, bars.collect(), by_seed)
+        Group::new(workload, baseline, bars.collect(), by_seed).with_parts(parts)
     }
 
     /// The protocol to which a workload is relative.
@@ -124,7 +126,8 @@ impl Source<'_> {
             notes.extend(smaller_mean(&label, &members, &common));
             let bars = (0..figure.series.len()).map(|index| mean_bar(mean, &common, index)).collect();
             let by_seed = (0..figure.series.len()).map(|index| mean_by_seed(mean, &common, index)).collect();
-            groups.push(Group::new(label, None, bars, by_seed));
+            let parts = (0..figure.series.len()).map(|index| mean_of_parts_by_seed(mean, &common, index)).collect();
+            groups.push(Group::new(label, None, bars, by_seed).with_parts(parts));
         }
         groups
     }
@@ -148,7 +151,9 @@ impl Source<'_> {
         let sum = |metrics: &[Name]| metrics.iter().map(|metric| counted(metric)).sum::<Result<f64, _>>();
         let value = counted(metric)? - sum(&self.figure.less)?;
         match self.figure.measure {
-            Measure::SpeedUp | Measure::SpeedUpPerCost | Measure::Ratio | Measure::Count => Ok(value),
+            Measure::SpeedUp | Measure::SpeedUpPerCost | Measure::Ratio | Measure::Count | Measure::Latency => {
+                Ok(value)
+            }
             Measure::RatioOfRates | Measure::Rate => Ok(value / result.simulated_ns),
             Measure::Quotient | Measure::Average | Measure::RatioOfQuotients => {
                 let per = sum(&self.figure.per)?;
@@ -186,6 +191,14 @@ impl Drawn {
             several => several.iter().map(|parts| parts.iter().sum()).collect(),
         }
     }
+
+    /// The height of each part for each seed; empty where there is only one seed or one part.
+    fn parts(&self) -> Vec<Vec<f64>> {
+        match (self.by_seed.as_slice(), self.mean.len()) {
+            ([_], _) | (_, 1) => Vec::new(),
+            (several, _) => several.to_vec(),
+        }
+    }
 }
 
 /// The arithmetic mean of each metric over the seeds.
@@ -199,6 +212,18 @@ fn mean_by_seed(mean: Mean, workloads: &[&Group], series: usize) -> Vec<f64> {
     let by_seed: Vec<&Vec<f64>> = workloads.iter().filter_map(|group| group.by_seed.get(series)).collect();
     let seeds = by_seed.iter().map(|heights| heights.len()).min().unwrap_or(0);
     let of_seed = |seed: usize| mean.of(&by_seed.iter().map(|heights| heights[seed]).collect::<Vec<_>>());
+    (0..seeds).map_while(of_seed).collect()
+}
+
+/// The mean of each part of one series over some workloads for each seed; empty where a workload has only one.
+fn mean_of_parts_by_seed(mean: Mean, workloads: &[&Group], series: usize) -> Vec<Vec<f64>> {
+    let by_seed: Vec<&Vec<Vec<f64>>> = workloads.iter().filter_map(|group| group.parts_by_seed.get(series)).collect();
+    let seeds = by_seed.iter().map(|seeds| seeds.len()).min().unwrap_or(0);
+    let of_seed = |seed: usize| -> Option<Vec<f64>> {
+        let parts = by_seed.first()?.get(seed)?.len();
+        let of_part = |part: usize| mean.of(&by_seed.iter().map(|seeds| seeds[seed][part]).collect::<Vec<_>>());
+        (0..parts).map(of_part).collect()
+    };
     (0..seeds).map_while(of_seed).collect()
 }
 

@@ -1,5 +1,8 @@
 // Tables whose rows a click on a header sorts, and the search over runs.
 
+/** A table with fewer rows is read at once. */
+const ROWS_WORTH_SAVING = 4;
+
 /** The value of a cell: a number where its text is one, so that 9 stands before 10. */
 function cellValue(row, column) {
   const text = row.cells[column]?.textContent.trim() ?? "";
@@ -17,9 +20,12 @@ function sortBy(table, column) {
   const direction = header.ariaSort === "ascending" ? -1 : 1;
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
   header.ariaSort = direction === 1 ? "ascending" : "descending";
-  const rows = [...table.tBodies[0].rows];
+  // Means stay below what they are taken over.
+  const [means, rows] = [true, false].map((mean) =>
+    [...table.tBodies[0].rows].filter((row) => row.classList.contains("mean") === mean),
+  );
   rows.sort((a, b) => direction * compareValues(cellValue(a, column), cellValue(b, column)));
-  table.tBodies[0].append(...rows);
+  table.tBodies[0].append(...rows, ...means);
 }
 
 function makeSortable(table) {
@@ -29,6 +35,29 @@ function makeSortable(table) {
     sorter.append(...words);
     header.append(sorter);
   });
+}
+
+/** The rows of a table as texts, its headers first. */
+function textsOf(table) {
+  const rows = [...table.tHead.rows, ...table.tBodies[0].rows];
+  return rows.map((row) => [...row.cells].map((cell) => cell.innerText.trim().replaceAll("\n", " ")));
+}
+
+/** The heading that a table stands below. */
+function headingOf(table) {
+  const before = [...document.querySelectorAll("h1, h2, h3")].filter(
+    (heading) => heading.compareDocumentPosition(table) & Node.DOCUMENT_POSITION_FOLLOWING,
+  );
+  return before.at(-1)?.firstChild?.textContent ?? document.title;
+}
+
+/** A button that saves a table, unless it belongs to a figure, which has its own. */
+function addSaving(table) {
+  if (table.closest(".block") || table.tBodies[0].rows.length < ROWS_WORTH_SAVING) return;
+  const name = `${headingOf(table).trim().replace(/[^\p{L}\p{N}]+/gu, "-").toLowerCase()}.csv`;
+  const label = `Download the table as CSV: ${name}`;
+  const tool = button("CSV", { "aria-label": label }, () => save(name, "text/csv", csvText(textsOf(table))));
+  (table.closest(".scroll") ?? table).before(element("div", { class: "tools" }, tool));
 }
 
 /** A field that shows the rows of a table which have all of its words. */
@@ -59,7 +88,10 @@ function revealTarget() {
   target.scrollIntoView();
 }
 
-document.querySelectorAll("table:has(> thead)").forEach(makeSortable);
+document.querySelectorAll("table:has(> thead)").forEach((table) => {
+  makeSortable(table);
+  addSaving(table);
+});
 document.querySelectorAll("details.runs").forEach(addSearch);
 addEventListener("hashchange", revealTarget);
 revealTarget();

@@ -1,22 +1,11 @@
-// The card beside a bar: its value, its seeds, the paper's number, and the runs behind it with their commands.
+// What the card of a bar says: its value, its seeds, the paper's number, and the runs behind it with their commands.
 
-const card = element("div", { class: "card", role: "group", "aria-label": "Bar", hidden: "" });
-document.body.append(card);
-
-/** The bar whose card stays open until it is closed. */
-let pinned = null;
-
-/** Shows the card of a bar. */
-function showCard(view, node) {
+/** What the card of a bar says. */
+function barLines(view, node) {
   const bar = view.barOf(node);
-  const title = titleOf(view, node);
-  const lines = [element("b", {}, title), ...valueLines(view, bar)];
   const runs = bar.runs.map((run) => runLine(data.runs[run]));
   const base = bar.base.map((run) => runLine(data.runs[run], "relative to "));
-  const end = pinned ? closer() : element("p", { class: "soft hint" }, "Click or press Enter to keep this card open.");
-  card.replaceChildren(...lines, ...runs, ...base, end);
-  card.hidden = false;
-  placeCard(node);
+  return [element("b", {}, titleOf(view, node)), ...valueLines(view, bar), ...runs, ...base];
 }
 
 function titleOf(view, node) {
@@ -35,7 +24,8 @@ function valueLines(view, bar) {
   const total = bar.parts.reduce((sum, value) => sum + value, 0);
   const lines = [element("p", {}, `${exact(total)} ${view.figure.axis}`)];
   if (view.parts > 0) {
-    const parts = view.figure.parts.map((part, index) => `${part} ${exact(bar.parts[index])}`);
+    const error = (index) => (index in bar.part_errors ? ` ± ${exact(bar.part_errors[index])}` : "");
+    const parts = view.figure.parts.map((part, index) => `${part} ${exact(bar.parts[index])}${error(index)}`);
     lines.push(element("p", { class: "soft" }, parts.join(", ")));
   }
   if (bar.seeds.length > 1) {
@@ -59,9 +49,40 @@ function runLine(run, before = "") {
     { class: "run" },
     link,
     `: ${cycles}${changes}, configuration ${run.config.slice(0, 8)}`,
-    element("code", {}, run.command),
-    button("Copy", { "aria-label": "Copy the command" }, () => copy(run.command)),
+    commandLine(run.command),
+    ...whyLines(run),
   );
+}
+
+/** A command with a button that copies it. */
+function commandLine(command) {
+  return element(
+    "div",
+    {},
+    element("code", {}, command),
+    button("Copy", { "aria-label": "Copy the command" }, () => copy(command)),
+  );
+}
+
+/** The bar that shows what the accesses of a run waited for, or the command that shows it. */
+function whyLines(run) {
+  if (run.why) {
+    const [figure, group, series] = run.why;
+    const link = element("a", { href: `#figure-${figure}` }, "what its accesses waited for");
+    link.addEventListener("click", () => showBar(figure, `${group}.${series}`));
+    return [link];
+  }
+  if (!run.command.startsWith("chorus run ")) return [];
+  const command = `${run.command.replace("chorus run ", "chorus why ")} --aggregate`;
+  return [element("details", {}, element("summary", {}, "what its accesses waited for"), commandLine(command))];
+}
+
+/** Moves to a bar of another figure, and shows its card. */
+function showBar(figure, bar) {
+  pinned = null;
+  const chart = document.getElementById(`figure-${figure}`).closest(".block").querySelector("svg.chart:not(.sample)");
+  // The browser follows the link first.
+  setTimeout(() => chart.querySelector(`[data-bar="${bar}"]`)?.focus());
 }
 
 /** Copies a text where the browser allows it; the text can be selected in any case. */
@@ -74,43 +95,7 @@ async function copy(text) {
   }
 }
 
-function closer() {
-  return button("×", { class: "close", "aria-label": "Close" }, hideCard);
-}
-
-/** Puts the card beside a bar, within the window. */
-function placeCard(node) {
-  const [bar, size] = [node.getBoundingClientRect(), card.getBoundingClientRect()];
-  const right = bar.right + 8;
-  const left = right + size.width < innerWidth ? right : Math.max(4, bar.left - size.width - 8);
-  card.style.left = `${Math.max(4, Math.min(left, innerWidth - size.width - 4))}px`;
-  card.style.top = `${Math.max(4, Math.min(bar.top, innerHeight - size.height - 4))}px`;
-}
-
-function hideCard() {
-  const bar = pinned;
-  pinned = null;
-  // The focus goes back to the bar, which would show its card again.
-  bar?.focus();
-  card.hidden = true;
-}
-
-function pinCard(view, node) {
-  pinned = node;
-  showCard(view, node);
-}
-
 /** A number with as many digits as tell bars apart. */
 function exact(value) {
   return String(Number(value.toPrecision(5)));
 }
-
-addEventListener("keydown", (event) => {
-  if (event.key === "Escape") hideCard();
-});
-addEventListener("pointerdown", (event) => {
-  if (pinned && !card.contains(event.target) && !event.target.closest?.("[data-bar]")) hideCard();
-});
-addEventListener("scroll", () => {
-  if (!pinned) card.hidden = true;
-});

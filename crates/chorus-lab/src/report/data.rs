@@ -19,7 +19,7 @@ fn lines_table(figure: &FigureData, lines: &[Group]) -> String {
     let mut headers = vec![Cell::text(figure.swept.as_deref().unwrap_or_default())];
     headers.extend(figure.points().iter().map(|series| Cell::number(&series.label)));
     let row = |line: &Group| {
-        let bars = line.bars.iter().map(|bar| bar_cell(bar, None, None));
+        let bars = line.bars.iter().enumerate().map(|(point, bar)| bar_cell(bar, line.interval(point), None));
         std::iter::once(Cell::name(&line.label)).chain(bars).collect()
     };
     table(Narrow::Scroll, &headers, &lines.iter().map(row).collect::<Vec<Vec<Cell>>>())
@@ -38,6 +38,14 @@ fn bar_cell(bar: &Bar, interval: Option<Interval>, stated: Option<f64>) -> Cell 
     Cell::number(match stated {
         Some(stated) => format!("{height} (paper {stated})"),
         None => height,
+    })
+}
+
+/// The height of a part of a bar, with its interval where there are several seeds.
+fn part_cell(part: f64, interval: Option<Interval>) -> Cell {
+    Cell::number(match interval {
+        Some(interval) => format!("{} ± {}", number(part), number(interval.half())),
+        None => number(part),
     })
 }
 
@@ -76,7 +84,8 @@ fn parts_table(figure: &FigureData) -> String {
             let mut row = vec![Cell::name(&group.label), Cell::name(&series.label)];
             match bar {
                 Bar::Parts(parts) => {
-                    row.extend(parts.iter().map(|&part| Cell::number(number(part))));
+                    let errors = (0..).map(|part| group.part_interval(index, part));
+                    row.extend(parts.iter().zip(errors).map(|(&part, error)| part_cell(part, error)));
                     row.push(bar_cell(bar, group.interval(index), stated(figure, at, index)));
                 }
                 Bar::Missing(why) => {

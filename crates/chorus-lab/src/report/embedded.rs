@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::Report;
 use crate::dashboard::IndexEntry;
-use crate::experiment::{BASELINE, Chart, Figure};
+use crate::experiment::{BASELINE, Chart, Figure, Measure};
 use crate::figure::{Bar, FigureData, Group};
-use crate::run::{Record, RunSpec};
+use crate::run::{Record, RunResult, RunSpec};
 use crate::stated::Stated;
 
 /// Everything that the scripts of a page know.
@@ -45,6 +45,8 @@ struct EmbeddedBar<'a> {
     parts: &'a [f64],
     missing: &'a str,
     seeds: &'a [f64],
+    /// What stands behind `±` for each part, where there are several seeds.
+    part_errors: Vec<f64>,
     stated: Vec<EmbeddedStated<'a>>,
     runs: Vec<usize>,
     /// The runs of the baseline.
@@ -69,7 +71,93 @@ struct EmbeddedRun<'a> {
     cycles: Option<u64>,
     config: &'a str,
     command: String,
+    /// The bar that shows what the accesses of the run waited for: its figure, group and series.
+    why: Option<(&'a str, usize, usize)>,
 }
+
+/// The data of a page about single runs: every series of its figures is about one of them.
+#[derive(Debug, Serialize)]
+pub(crate) struct OfRuns<'a> {
+    paper: &'a str,
+    figures: Vec<EmbeddedFigure<'a>>,
+    runs: Vec<EmbeddedRun<'a>>,
+}
+
+impl<'a> OfRuns<'a> {
+    /// The data of some figures, and of the runs that their series are about. `name` begins the names of saved files.
+    pub(crate) fn new(name: &'a str, figures: &'a [FigureData], runs: &[&'a RunResult]) -> OfRuns<'a> {
+        let run = |(index, result): (usize, &&'a RunResult)| EmbeddedRun {
+            index,
+            protocol: &result.spec.protocol,
+            changes: result.spec.set.join(", "),
+            seed: result.spec.seed,
+            status: result.result.name(),
+            cycles: Some(result.cycles),
+            config: &result.config_hash,
+            command: result.spec.command(),
+            why: None,
+        };
+        let figure = |data: &'a FigureData| {
+            let group = |at, group| embedded_group(data, at, group, |series| (vec![series], Vec::new()));
+            let groups = data.workloads.iter().chain(&data.means).enumerate().map(|(at, of)| group(at, of)).collect();
+            embedded_figure(data, groups)
+        };
+        OfRuns {
+            paper: name,
+            figures: figures.iter().map(figure).collect(),
+            runs: runs.iter().enumerate().map(run).collect(),
+        }
+    }
+}
+
+fn embedded_figure<'a>(data: &'a FigureData, groups: Vec<EmbeddedGroup<'a>>) -> EmbeddedFigure<'a> {
+    EmbeddedFigure {
+        id: &data.id,
+        axis: &data.axis,
+        chart: chart_name(data.chart),
+        is_relative: data.is_relative,
+        series: data.series.iter().map(|series| series.full_label()).collect(),
+        parts: &data.parts,
+        groups,
+    }
+}
+
+/// A group of bars; `runs_of` finds the runs behind the bar of a series, and those of its baseline.
+fn embedded_group<'a>(
+    data: &'a FigureData,
+    at: usize,
+    group: &'a Group,
+    runs_of: impl Fn(usize) -> (Vec<usize>, Vec<usize>),
+) -> EmbeddedGroup<'a> {
+    let bar = |(index, bar): (usize, &'a Bar)| {
+        let (parts, missing): (&[f64], &str) = match bar {
+            Bar::Parts(parts) => (parts, ""),
+            Bar::Missing(why) => (&[], why),
+        };
+        let of_claim = |stated: &'a Stated| EmbeddedStated {
+            value: stated.value,
+            claim: &stated.claim,
+            beside: stated.beside.map(|beside| data.series[beside].full_label()),
+        };
+        let is_it = |stated: &&Stated| (stated.group, stated.series) == (at, index);
+        let (runs, base) = runs_of(index);
+        EmbeddedBar {
+            parts,
+            missing,
+            seeds: group.by_seed.get(index).map_or(&[], Vec::as_slice),
+            part_errors: (0..data.parts.len())
+                .map_while(|part| Some(group.part_interval(index, part)?.half()))
+                .collect(),
+            stated: data.stated.iter().filter(is_it).map(of_claim).collect(),
+            runs,
+            base,
+        }
+    };
+    EmbeddedGroup { label: &group.label, bars: group.bars.iter().enumerate().map(bar).collect() }
+}
+
+/// The bars of latency, by the runs that they are about.
+type Stacks<'a> = HashMap<RunSpec, (&'a str, usize, usize)>;
 
 /// The positions of runs in the list of all runs of the page.
 type Places<'a> = HashMap<&'a RunSpec, usize>;
@@ -78,15 +166,38 @@ impl Report<'_> {
     /// The data of the page.
     pub(super) fn embedded(&self) -> Embedded<'_> {
         let places: Places<'_> = self.records.iter().enumerate().map(|(index, record)| (&record.spec, index)).collect();
+        let stacks = self.stacks();
         Embedded {
             entry: self.entry(),
             paper: &self.experiment.name,
-            figures: self.figures.iter().filter_map(|data| self.embedded_figure(data, &places)).collect(),
-            runs: self.records.iter().enumerate().map(|(index, record)| self.embedded_run(index, record)).collect(),
+            figures: self.shown_figures().map(|(figure, data)| self.embedded_figure(figure, data, &places)).collect(),
+            runs: (0..).zip(self.records).map(|(index, record)| self.embedded_run(index, record, &stacks)).collect(),
         }
     }
 
-    fn embedded_run<'s>(&self, index: usize, record: &'s Record) -> EmbeddedRun<'s> {
+    /// The bars of the figures of latency, by the runs that they are about as nobody observes them.
+    fn stacks(&self) -> Stacks<'_> {
+        let mut stacks = Stacks::new();
+        for (figure, data) in self.shown_figures().filter(|(figure, _)| figure.measure == Measure::Latency) {
+            for (at, group) in data.workloads.iter().enumerate() {
+                for (place, series) in figure.series.iter().enumerate() {
+                    let (protocol, variant) = (&series.protocol, series.variant.as_deref());
+                    for run in self.experiment.runs_for(figure, &group.label, protocol, variant, self.scale) {
+                        stacks.entry(RunSpec { observed: false, ..run }).or_insert((&data.id, at, place));
+                    }
+                }
+            }
+        }
+        stacks
+    }
+
+    /// The figures of the page with their definitions.
+    fn shown_figures(&self) -> impl Iterator<Item = (&Figure, &FigureData)> {
+        let definition = |data: &FigureData| self.experiment.figures.iter().find(|figure| *figure.id == *data.id);
+        self.figures.iter().filter_map(move |data| Some((definition(data)?, data)))
+    }
+
+    fn embedded_run<'s>(&self, index: usize, record: &'s Record, stacks: &Stacks<'s>) -> EmbeddedRun<'s> {
         EmbeddedRun {
             index,
             protocol: &record.spec.protocol,
@@ -96,57 +207,19 @@ impl Report<'_> {
             cycles: record.result().map(|result| result.cycles),
             config: &record.config_hash,
             command: record.spec.command(),
+            why: stacks.get(&record.spec).copied(),
         }
     }
 
-    fn embedded_figure<'s>(&'s self, data: &'s FigureData, places: &Places<'_>) -> Option<EmbeddedFigure<'s>> {
-        let figure = self.experiment.figures.iter().find(|figure| *figure.id == *data.id)?;
-        let groups = data.workloads.iter().chain(&data.means).enumerate();
-        Some(EmbeddedFigure {
-            id: &data.id,
-            axis: &data.axis,
-            chart: chart_name(data.chart),
-            is_relative: data.is_relative,
-            series: data.series.iter().map(|series| series.full_label()).collect(),
-            parts: &data.parts,
-            groups: groups.map(|(at, group)| self.embedded_group(figure, data, (at, group), places)).collect(),
-        })
-    }
-
-    fn embedded_group<'s>(
-        &self,
-        figure: &Figure,
-        data: &'s FigureData,
-        (at, group): (usize, &'s Group),
-        places: &Places<'_>,
-    ) -> EmbeddedGroup<'s> {
-        let is_workload = at < data.workloads.len();
-        let bar = |(index, bar): (usize, &'s Bar)| {
-            let (parts, missing): (&[f64], &str) = match bar {
-                Bar::Parts(parts) => (parts, ""),
-                Bar::Missing(why) => (&[], why),
-            };
-            let of_claim = |stated: &'s Stated| EmbeddedStated {
-                value: stated.value,
-                claim: &stated.claim,
-                beside: stated.beside.map(|beside| data.series[beside].full_label()),
-            };
-            let is_it = |stated: &&Stated| (stated.group, stated.series) == (at, index);
-            let stated = data.stated.iter().filter(is_it);
-            let (runs, base) = match is_workload {
-                true => self.runs_of_bar(figure, &group.label, index, places),
+    fn embedded_figure<'s>(&'s self, figure: &Figure, data: &'s FigureData, places: &Places<'_>) -> EmbeddedFigure<'s> {
+        let group = |(at, group): (usize, &'s Group)| {
+            let is_workload = at < data.workloads.len();
+            embedded_group(data, at, group, |series| match is_workload {
+                true => self.runs_of_bar(figure, &group.label, series, places),
                 false => (Vec::new(), Vec::new()),
-            };
-            EmbeddedBar {
-                parts,
-                missing,
-                seeds: group.by_seed.get(index).map_or(&[], Vec::as_slice),
-                stated: stated.map(of_claim).collect(),
-                runs,
-                base,
-            }
+            })
         };
-        EmbeddedGroup { label: &group.label, bars: group.bars.iter().enumerate().map(bar).collect() }
+        embedded_figure(data, data.workloads.iter().chain(&data.means).enumerate().map(group).collect())
     }
 
     /// The runs behind the bar of a workload, and those of its baseline where that is another run.

@@ -8,21 +8,22 @@ use crate::figure::FigureData;
 use crate::html::{details, escape};
 
 impl Report<'_> {
-    /// The headline figure stands before the claims, the others after them.
+    /// The headline figure and what belongs to it stand before the claims, the others after them.
     pub(super) fn figures_section(&self, headline: bool) -> String {
-        let chosen = self.experiment.headline().map(|figure| &*figure.id);
+        let chosen =
+            |id: &str| self.experiment.figures.iter().any(|figure| *figure.id == *id && figure.is_of_headline());
         let fills = chart::fills(self.figures);
         let figures: Vec<String> = self
             .figures
             .iter()
             .zip(&fills)
             .enumerate()
-            .filter(|(_, (figure, _))| (chosen == Some(figure.id.as_str())) == headline)
+            .filter(|(_, (figure, _))| chosen(&figure.id) == headline)
             .map(|(index, (figure, fills))| figure_block(figure, &format!("f{index}"), fills))
             .collect();
         match (figures.is_empty(), headline) {
             (true, _) => String::new(),
-            (false, true) => figures.concat(),
+            (false, true) => format!("<div class=\"figures\">\n{}</div>\n", figures.concat()),
             (false, false) => {
                 format!("<h2 id=\"figures\">Figures</h2>\n<div class=\"figures\">\n{}</div>\n", figures.concat())
             }
@@ -31,7 +32,7 @@ impl Report<'_> {
 }
 
 /// A figure as a chart with its data as a table.
-fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
+pub(crate) fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
     let drawing = chart::draw(figure, prefix, fills);
     let mut out = format!(
         "<div class=\"{}\">\n<h3 id=\"figure-{}\">{}</h3>\n<figure>\n{}<figcaption>{}</figcaption>\n\

@@ -124,6 +124,11 @@ impl<O: Write> Trace<O> {
         trace
     }
 
+    /// The number of events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
     /// A new track below another.
     pub fn track(&mut self, name: &str, parent: Option<Track>) -> Track {
         self.describe(name, parent, false)

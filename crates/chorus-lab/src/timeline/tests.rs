@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use chorus_protocol::address::Topology;
-use chorus_sim::observe::{AccessNumber, Scene};
+use chorus_sim::observe::{AccessNumber, Cause, Scene};
 
 use super::*;
 
@@ -84,7 +84,7 @@ fn access(number: u64, issued: u64, ended: u64, line: u64) -> (Access, Vec<Inter
 
 fn shown(bounds: Bounds, accesses: &[(Access, Vec<Interval>)]) -> (Shown, File) {
     let file = File::default();
-    let ((), shown) = observe(file.clone(), bounds, |observer| {
+    let ((), shown) = observe(file.clone(), bounds, None, |observer| {
         let mut observer = observer.lock().unwrap();
         observer.begin(&scene());
         accesses.iter().for_each(|(access, chain)| observer.access(access, chain));
@@ -141,6 +141,44 @@ fn a_file_that_ends_within_a_packet_is_right_up_to_there() {
 }
 
 #[test]
+fn counters_are_in_the_file_before_its_end() {
+    let file = File::default();
+    let ((), shown) = observe(file.clone(), Bounds::default(), None, |observer| {
+        let mut observer = observer.lock().unwrap();
+        observer.begin(&scene());
+        for number in 0..COUNTERS_EVERY {
+            let (access, chain) = access(number, number * 10, number * 10 + 40, 1);
+            observer.access(&access, &chain);
+        }
+        assert!(events(&file).iter().any(|&(kind, ..)| kind == 4));
+    });
+    assert!(shown.is_ok());
+}
+
+#[test]
+fn a_wavefront_shows_what_it_issues_and_waits_for() {
+    let of = |kernel: &str| {
+        let (file, bounds) = (File::default(), Bounds { kernel: Some(kernel.to_owned()), ..Bounds::default() });
+        let ((), shown) = observe(file.clone(), bounds, None, |observer| {
+            let (mut observer, cache) = (observer.lock().unwrap(), AgentId(0));
+            observer.begin(&scene());
+            observer.wave_begins(cache, 3, "k", 0);
+            observer.wave_issues(cache, 3, "barrier", 10);
+            observer.wave_waits(cache, 3, Some("barrier"), 10);
+            observer.wave_waits(cache, 3, Some("barrier"), 14);
+            observer.wave_waits(cache, 3, Some("values"), 20);
+            observer.wave_ends(cache, 3, 40);
+        });
+        shown.unwrap();
+        let waits: Vec<(u64, u64)> = events(&file).into_iter().map(|(kind, _, time)| (kind, time)).collect();
+        waits
+    };
+    // An instant, two slices, and the wavefront itself. A cycle has two ticks.
+    assert_eq!(of("k"), [(3, 5), (1, 5), (2, 10), (1, 10), (2, 20), (1, 0), (2, 20)]);
+    assert_eq!(of("other"), []);
+}
+
+#[test]
 fn a_disk_that_is_full_is_told_once_and_the_run_goes_on() {
     struct Full;
     impl Write for Full {
@@ -152,6 +190,6 @@ fn a_disk_that_is_full_is_told_once_and_the_run_goes_on() {
             Ok(())
         }
     }
-    let (result, shown) = observe(Full, Bounds::default(), |_| 7);
+    let (result, shown) = observe(Full, Bounds::default(), None, |_| 7);
     assert_eq!((result, shown.map_err(|error| error.kind())), (7, Err(io::ErrorKind::StorageFull)));
 }

@@ -86,6 +86,13 @@ impl Sum {
         self.layers().max_by_key(|(_, time)| time.ticks).map(|(layer, _)| layer)
     }
 
+    /// The layers that have any time, those with the most first.
+    pub fn by_time(&self) -> Vec<(Layer, Time)> {
+        let mut layers: Vec<(Layer, Time)> = self.layers().collect();
+        layers.sort_by_key(|&(layer, time)| (std::cmp::Reverse(time.ticks), layer));
+        layers
+    }
+
     /// The layers that have any time.
     pub fn layers(&self) -> impl Iterator<Item = (Layer, Time)> {
         let layers = Cause::ALL.into_iter().map(Layer::Cause).chain([Layer::Invalidations]);

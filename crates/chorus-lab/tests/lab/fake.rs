@@ -84,6 +84,7 @@ pub fn spec(protocol: &str, workload: &str) -> RunSpec {
         seed: 1,
         graph: None,
         annotate: Annotate::Hand,
+        observed: false,
         set: Vec::new(),
     }
 }

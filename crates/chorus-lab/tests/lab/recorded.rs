@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use chorus_lab::paper;
-use chorus_lab::reproduce::runs_of;
 use chorus_registry::PAPERS;
 use chorus_system::Scale;
 
@@ -18,7 +17,8 @@ fn the_page_has_the_number_and_the_cost_of_the_recorded_runs() {
     let page = std::fs::read_to_string(root.join("docs/results/paper-scale.md")).unwrap();
     for shipped in PAPERS {
         let name = shipped.name;
-        let all = runs_of(&paper::load(registry(), name).unwrap(), true, Scale::Paper).len();
+        let experiment = paper::load(registry(), name).unwrap().experiment;
+        let all = experiment.runs_of(experiment.headline().unwrap(), Scale::Paper).len();
         let text = std::fs::read_to_string(root.join("papers").join(name).join("results.csv")).unwrap();
         let rows: Vec<Vec<&str>> =
             text.lines().filter(|line| line.starts_with("paper,")).map(|line| line.split(',').collect()).collect();

@@ -17,12 +17,12 @@ use super::egress::{Departure, Egress, Parcel};
 use super::endpoint::{Arrival, Endpoint, Entry};
 use super::fabric::{Fabric, Passed};
 use super::grid::Grid;
-use super::packets::{Cause, Packet, Packets};
+use super::packets::{AccessFacts, Packet, Packets};
 use super::paths::Paths;
 use super::plan::{NEVER, Plan};
 use crate::clock::Ticks;
 use crate::distribution::{Noting, Source};
-use crate::observe::{Cause as TimeCause, Journey, Recorder};
+use crate::observe::{Carried, Cause, Recorder};
 use crate::pages::Pages;
 use crate::sharing::Sharing;
 use crate::sharing_profile::SharingProfile;
@@ -77,7 +77,7 @@ pub(super) struct Mail<const W: usize> {
     credits: Vec<Credit>,
     /// The journeys of the messages, where the run is observed.
     #[save(apart)]
-    pub(super) journeys: Vec<Option<Arc<Journey>>>,
+    pub(super) journeys: Vec<Carried>,
 }
 
 impl<const W: usize> Default for Mail<W> {
@@ -116,7 +116,7 @@ pub(super) struct Context<const W: usize> {
     pub(super) stats: Stats,
     pub(super) packets: Packets<W>,
     /// The access that causes what is sent now.
-    pub(super) cause: Cause,
+    pub(super) facts: AccessFacts,
     /// The farthest place that the answers come from which a private cache gets now.
     pub(super) answered_from: Source,
     /// The latencies of accesses, where they are noted.
@@ -199,7 +199,7 @@ impl<const W: usize> Context<W> {
         Context {
             stats: Stats::default(),
             packets: Packets::default(),
-            cause: Cause::default(),
+            facts: AccessFacts::default(),
             answered_from: Source::default(),
             latencies: plan.notes_latencies.then(Box::default),
             profile: plan.notes_sharing.then(Box::default),
@@ -292,7 +292,7 @@ impl<const W: usize> Context<W> {
             bytes: (plan.header_bytes + payload) as u16,
             network,
             is_credited: plan.has_credits,
-            cause: self.cause,
+            facts: self.facts,
             ..Packet::default()
         };
         match &plan.paths {
@@ -349,12 +349,12 @@ impl<const W: usize> Context<W> {
             true => (Distance::InterGpm, 1, Source::OtherModule),
             false => (Distance::InterGpu, 2, Source::OtherGpu),
         };
-        let cause = Cause { farthest: packet.cause.farthest.max(farthest), ..packet.cause };
+        let facts = AccessFacts { farthest: packet.facts.farthest.max(farthest), ..packet.facts };
         let (path, time) = (paths.path(from.module, to.module), packet.enqueued);
         self.stats.add_distant(distance, spec.class, u64::from(packet.bytes), u64::from(path.links));
         self.stats.add(Counter::RemoteFlits, short_flits::<W>(data));
         let source = self.end(message.src).next_key(message.src.0);
-        let id = self.packets.insert(Packet { is_credited: false, origin, cause, ..packet }, message);
+        let id = self.packets.insert(Packet { is_credited: false, origin, facts, ..packet }, message);
         if let Some(fabric) = &mut self.fabric {
             fabric.put(paths.step(path.first).port, Entry { time, source, id, length: path.first });
         }
@@ -494,9 +494,9 @@ impl<const W: usize> Context<W> {
             self.stats.add(Counter::NetworkQueueTicks, waited);
             let time = entry.time + network.leg(src.0, dst.0) + waited;
             if let Some(recorder) = &mut self.recorder {
-                recorder.mark(entry.id, entry.time, TimeCause::NetworkQueue, src);
-                recorder.mark(entry.id, entry.time + waited, TimeCause::LinkQueue, src);
-                recorder.mark(entry.id, time, TimeCause::Network, src);
+                recorder.mark(entry.id, entry.time, Cause::NetworkQueue, src);
+                recorder.mark(entry.id, entry.time + waited, Cause::LinkQueue, src);
+                recorder.mark(entry.id, time, Cause::Network, src);
             }
             self.deliver(dst, Entry { time, ..entry });
         }
@@ -576,7 +576,7 @@ impl<const W: usize> Context<W> {
         let packet = Packet { enqueued: now, from: message.src.0, to, ..Packet::default() };
         let source = self.end(message.src).next_key(message.src.0);
         if self.recorder.is_some() {
-            self.note_sent(self.packets.next(), message, false, (now, TimeCause::L1Lookup), now);
+            self.note_sent(self.packets.next(), message, false, (now, Cause::L1Lookup), now);
         }
         let id = self.packets.insert(packet, message);
         self.deliver(message.dst, Entry { time: now, source, id, length: 0 });

@@ -2,7 +2,7 @@
 //!
 //! Everything here is off the path of runs that nobody observes.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use chorus_kernel::HostMemory;
 use chorus_protocol::address::{AgentId, Role};
@@ -13,7 +13,7 @@ use super::fabric::{Fabric, Passed};
 use super::paths::Paths;
 use super::plan::Plan;
 use crate::clock::Ticks;
-use crate::observe::{Arrived, Cause, Journey, Scene, Sent, SharedObserver, Trigger};
+use crate::observe::{Arrived, Carried, Cause, Scene, Sent, SharedObserver, Trigger};
 
 /// Tells an observer of the machine that a run begins on.
 pub(super) fn begin(observer: &SharedObserver, plan: &Plan<'_>, memory: &HostMemory) {
@@ -71,7 +71,7 @@ impl<const W: usize> Context<W> {
             let in_order = self.end(message.src).egress.in_order(network, ready);
             self.note_sent(self.packets.next(), message, is_probe(spec), (ready, lookup), in_order);
         }
-        let payload = match self.cause.sectors {
+        let payload = match self.facts.sectors {
             0 => payload,
             sectors => payload.min(plan.bytes_of(sectors)),
         };
@@ -152,17 +152,19 @@ impl<const W: usize> Context<W> {
     /// Lets the journey of a message go with it to another partition.
     #[cold]
     pub(super) fn note_away(&mut self, owner: u8, id: u32) {
-        let journey = self.recorder.as_mut().and_then(|recorder| recorder.hand_over(id));
-        self.mail[usize::from(owner)].journeys.push(journey);
+        let carried = self.recorder.as_mut().map(|recorder| recorder.hand_over(id)).unwrap_or_default();
+        self.mail[usize::from(owner)].journeys.push(carried);
     }
 
     /// Takes the journeys of messages that come from another partition, just before the messages.
     #[cold]
-    pub(super) fn note_mail(&mut self, journeys: &mut Vec<Option<Arc<Journey>>>) {
+    pub(super) fn note_mail(&mut self, journeys: &mut Vec<Carried>) {
         let Some(recorder) = &mut self.recorder else { return };
-        for (place, journey) in journeys.drain(..).enumerate() {
+        for (place, carried) in journeys.drain(..).enumerate() {
             let id = self.packets.next_after(place);
-            journey.into_iter().for_each(|journey| recorder.put(id, journey));
+            if !matches!(carried, Carried::Nothing) {
+                recorder.put(id, carried);
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::distribution::Source;
 
 /// Facts about the access that causes messages. Controllers do not know them.
 #[derive(Clone, Copy, Debug, Default, Save)]
-pub(super) struct Cause {
+pub(super) struct AccessFacts {
     /// The parts of an atomic, where they are counted.
     pub(super) parts: u8,
     /// The sectors that a store writes, where banks take time for each.
@@ -41,8 +41,8 @@ pub(super) struct Packet {
     pub(super) origin: u8,
     /// Whether its source learns of its consumption.
     pub(super) is_credited: bool,
-    /// The access that caused it.
-    pub(super) cause: Cause,
+    /// The access behind it.
+    pub(super) facts: AccessFacts,
 }
 
 /// A place for a message. A packet and the header of its message lie in one line of the host's caches or in two.

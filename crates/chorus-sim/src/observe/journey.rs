@@ -12,6 +12,9 @@ use crate::clock::Ticks;
 /// which nobody needs the beginning.
 const HISTORY_MAX: u32 = 256;
 
+/// Segments that the journey of a message has in most cases.
+const SEGMENTS: usize = 8;
+
 /// A part of a journey. It begins where the one before it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -43,8 +46,6 @@ pub(crate) struct Journey {
     pub(crate) txn: Txn,
     /// Whether it is known how it came to its destination.
     pub(crate) has_arrived: bool,
-    /// Whether a controller has been given it, perhaps without taking it.
-    pub(crate) is_tried: bool,
     /// The thing that the time before it went to, where nothing led to it.
     pub(crate) before: Cause,
     /// The journey whose end was the step that sent this message.
@@ -53,6 +54,111 @@ pub(crate) struct Journey {
     pub(super) request: Option<Arc<Journey>>,
     /// How many journeys follow each other up to this one.
     pub(super) history: u32,
+}
+
+/// The journey of a packet.
+#[derive(Debug, Default)]
+pub(crate) enum Carried {
+    /// The packet has none.
+    #[default]
+    Nothing,
+    /// Nobody has taken the message yet, so nothing else refers to its journey.
+    Travels(Journey),
+    /// A controller has been given the message, and what it led to may refer to its journey.
+    Taken(Arc<Journey>),
+}
+
+impl Carried {
+    /// The journey, if there is one.
+    pub(super) fn journey(&self) -> Option<&Journey> {
+        match self {
+            Carried::Nothing => None,
+            Carried::Travels(journey) => Some(journey),
+            Carried::Taken(journey) => Some(journey),
+        }
+    }
+
+    /// Whether it is known how the packet came to its destination.
+    pub(super) fn has_arrived(&self) -> bool {
+        self.journey().is_some_and(|journey| journey.has_arrived)
+    }
+
+    /// The journey, to add something to it.
+    pub(super) fn journey_mut(&mut self) -> Option<&mut Journey> {
+        match self {
+            Carried::Nothing => None,
+            Carried::Travels(journey) => Some(journey),
+            Carried::Taken(journey) => Some(Arc::make_mut(journey)),
+        }
+    }
+}
+
+/// Places and lists of journeys that are over. They are used again, so that the steady state allocates nothing.
+#[derive(Debug, Default)]
+pub(super) struct Journeys {
+    places: Vec<Arc<Journey>>,
+    segments: Vec<Vec<Segment>>,
+    /// Journeys that are being given back.
+    over: Vec<Arc<Journey>>,
+}
+
+impl Journeys {
+    /// An empty list of segments.
+    pub(super) fn segments(&mut self) -> Vec<Segment> {
+        self.segments.pop().unwrap_or_else(|| Vec::with_capacity(SEGMENTS))
+    }
+
+    /// Lets others refer to a journey.
+    pub(super) fn share(&mut self, journey: Journey) -> Arc<Journey> {
+        if let Some(mut place) = self.places.pop()
+            && let Some(known) = Arc::get_mut(&mut place)
+        {
+            *known = journey;
+            return place;
+        }
+        Arc::new(journey)
+    }
+
+    /// Gives a packet's journey back.
+    pub(super) fn give_back_carried(&mut self, carried: Carried) {
+        match carried {
+            Carried::Nothing => {}
+            Carried::Travels(mut journey) => {
+                self.over.extend(journey.trigger.take().into_iter().chain(journey.request.take()));
+                self.keep(journey.segments);
+                self.free_places();
+            }
+            Carried::Taken(journey) => self.give_back(journey),
+        }
+    }
+
+    /// Gives a journey back that somebody needs no more. If nobody else does, its place is free, and so may be those of
+    /// the journeys that led to it.
+    pub(super) fn give_back(&mut self, journey: Arc<Journey>) {
+        self.over.push(journey);
+        self.free_places();
+    }
+
+    fn free_places(&mut self) {
+        while let Some(mut journey) = self.over.pop() {
+            // To look at the count is cheaper than to ask for the journey alone.
+            if Arc::strong_count(&journey) > 1 {
+                continue;
+            }
+            if let Some(known) = Arc::get_mut(&mut journey) {
+                let (trigger, request) = (known.trigger.take(), known.request.take());
+                let segments = std::mem::take(&mut known.segments);
+                self.over.extend(trigger.into_iter().chain(request));
+                self.keep(segments);
+                self.places.push(journey);
+            }
+        }
+    }
+
+    fn keep(&mut self, mut segments: Vec<Segment>) {
+        segments.clear();
+        self.segments.push(segments);
+    }
 }
 
 /// A message that has been on its way, for observers.
@@ -88,7 +194,6 @@ impl Journey {
             line: LineAddr(0),
             txn: Txn::None,
             has_arrived: false,
-            is_tried: false,
             before: Cause::Earlier,
             trigger: None,
             request: None,

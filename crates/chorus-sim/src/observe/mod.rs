@@ -17,7 +17,8 @@ use chorus_protocol::address::{AgentId, Topology};
 use chorus_protocol::message::MessageSpec;
 
 pub use cause::Cause;
-pub(crate) use journey::Journey;
+pub(crate) use journey::Carried;
+use journey::Journey;
 pub use journey::{Passage, Segment};
 pub(crate) use recorder::{AccessEnd, AccessTry, Arrived, Recorder, Sent, Trigger};
 pub use watched::Change;
@@ -170,6 +171,12 @@ pub trait Observer: Send {
 
     /// A wavefront of a kernel begins in a slot of a compute unit or a CPU core.
     fn wave_begins(&mut self, _cache: AgentId, _slot: u16, _kernel: &str, _now: Ticks) {}
+
+    /// The wavefront in a slot issues an instruction.
+    fn wave_issues(&mut self, _cache: AgentId, _slot: u16, _instruction: &'static str, _now: Ticks) {}
+
+    /// The wavefront in a slot waits for something, perhaps for longer already, or it can go on.
+    fn wave_waits(&mut self, _cache: AgentId, _slot: u16, _reason: Option<&'static str>, _now: Ticks) {}
 
     /// The wavefront in a slot of a compute unit or a CPU core has ended.
     fn wave_ends(&mut self, _cache: AgentId, _slot: u16, _now: Ticks) {}

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chorus_protocol::access::Txn;
 use chorus_protocol::address::{AgentId, LineAddr};
 
-use super::journey::Chain;
+use super::journey::{Carried, Chain, Journeys};
 use super::{Access, AccessNumber, Cause, Change, Changes, Interval, Journey, Purpose, Served, SharedObserver};
 use crate::clock::Ticks;
 
@@ -18,9 +18,6 @@ const PENDING_OF_CACHE: usize = 256;
 
 /// The most of them about one line at one agent. When there are more, the oldest is forgotten.
 const PENDING_OF_LINE: usize = 64;
-
-/// Segments that the journey of a message has in most cases.
-const SEGMENTS: usize = 8;
 
 /// The thing that a controller makes a step for.
 #[derive(Clone, Copy, Debug)]
@@ -136,13 +133,16 @@ pub(crate) struct Recorder {
     tells_messages: bool,
     caches: Vec<Cache>,
     /// Journeys by the numbers of their packets.
-    packets: Vec<Option<Arc<Journey>>>,
+    packets: Vec<Carried>,
     /// The journey whose end is the step that is made now, and when that is.
     step: Arc<Journey>,
     now: Ticks,
+    journeys: Journeys,
     /// Messages that agents have taken about a line and that they may still answer.
     pending: Table<(AgentId, LineAddr), Vec<Arc<Journey>>>,
     pending_count: usize,
+    /// Empty lists for more of them.
+    spare: Vec<Vec<Arc<Journey>>>,
     /// The kernels that accesses have belonged to, the last one first.
     kernels: Vec<Arc<str>>,
     /// The virtual lines of the physical ones that have been touched.
@@ -163,8 +163,10 @@ impl Recorder {
             packets: Vec::new(),
             step: Arc::new(Journey::root(AgentId::NOBODY, 0, None)),
             now: 0,
+            journeys: Journeys::default(),
             pending: Table::default(),
             pending_count: 0,
+            spare: Vec::new(),
             kernels: Vec::new(),
             lines: Table::default(),
             changes,
@@ -177,11 +179,14 @@ impl Recorder {
         if self.tells_messages {
             self.tell_changes();
         }
-        self.step = match trigger {
+        let step = match trigger {
             Trigger::Message { id, at, cause } => self.take(id, at, cause, now),
             Trigger::Access(given) => self.give(given, now),
-            Trigger::Alone { at, cause } => Arc::new(Journey { before: cause, ..Journey::root(at, now, None) }),
+            Trigger::Alone { at, cause } => {
+                self.journeys.share(Journey { before: cause, ..Journey::root(at, now, None) })
+            }
         };
+        self.journeys.give_back(std::mem::replace(&mut self.step, step));
         self.now = now;
     }
 
@@ -195,28 +200,36 @@ impl Recorder {
 
     /// A controller is given a message.
     fn take(&mut self, id: u32, at: AgentId, cause: Cause, now: Ticks) -> Arc<Journey> {
-        let Some(journey) = self.packets.get_mut(id as usize).and_then(Option::as_mut) else {
-            return Arc::new(Journey::root(at, now, None));
+        let carried = self.packets.get_mut(id as usize).map(std::mem::take).unwrap_or_default();
+        let Some(key) = carried.journey().map(|journey| (at, journey.line)) else {
+            return self.journeys.share(Journey::root(at, now, None));
         };
-        let key = (at, journey.line);
         // A message that was given before could not be taken.
-        if journey.is_tried
+        if let Carried::Taken(journey) = &carried
             && let Some(same) = self.pending.get_mut(&key)
         {
             let before = same.len();
             same.retain(|other| !Arc::ptr_eq(other, journey));
             self.pending_count -= before - same.len();
         }
-        let blocker = self.pending.get(&key).and_then(|others| others.last()).and_then(|other| other.served);
-        let blocker = blocker.filter(|_| cause == Cause::Directory);
-        let tried = Arc::make_mut(journey);
-        tried.is_tried = true;
-        tried.mark_blocked(now, cause, at, blocker);
-        let journey = Arc::clone(journey);
+        let blocker = match cause == Cause::Directory {
+            true => self.pending.get(&key).and_then(|others| others.last()).and_then(|other| other.served),
+            false => None,
+        };
+        let mut carried = carried;
+        if let Some(tried) = carried.journey_mut() {
+            tried.mark_blocked(now, cause, at, blocker);
+        }
+        let journey = match carried {
+            Carried::Nothing => return self.journeys.share(Journey::root(at, now, None)),
+            Carried::Travels(journey) => self.journeys.share(journey),
+            Carried::Taken(journey) => journey,
+        };
+        self.packets[id as usize] = Carried::Taken(Arc::clone(&journey));
         if journey.to == at && journey.txn != Txn::None {
-            let same = self.pending.entry(key).or_default();
+            let same = self.pending.entry(key).or_insert_with(|| self.spare.pop().unwrap_or_default());
             if same.len() == PENDING_OF_LINE {
-                same.remove(0);
+                self.journeys.give_back(same.remove(0));
                 self.pending_count -= 1;
             }
             same.push(Arc::clone(&journey));
@@ -234,9 +247,13 @@ impl Recorder {
         let mut ends: Vec<Ticks> = self.pending.values().flatten().map(|journey| journey.end()).collect();
         let middle = ends.len() / 2;
         let (_, &mut median, _) = ends.select_nth_unstable(middle);
-        self.pending.retain(|_, journeys| {
-            journeys.retain(|journey| journey.end() > median);
-            !journeys.is_empty()
+        self.pending.retain(|_, same| {
+            same.extract_if(.., |journey| journey.end() <= median).for_each(|over| self.journeys.give_back(over));
+            let is_empty = same.is_empty();
+            if is_empty {
+                self.spare.push(std::mem::take(same));
+            }
+            !is_empty
         });
         self.pending_count = self.pending.values().map(Vec::len).sum();
     }
@@ -251,10 +268,14 @@ impl Recorder {
         let is_known = |given: &Given| given.journey.sent == issued && given.served.wave == wave;
         if !self.slot(cache, id).as_ref().is_some_and(is_known) {
             let served = Served { number: self.number(cache), purpose, cache, wave };
-            let journey = Arc::new(Journey::root(cache, issued, Some(served)));
-            *self.slot(cache, id) = Some(Given { journey, served, at: now, is_hit: false });
+            let segments = self.journeys.segments();
+            let journey = self.journeys.share(Journey { segments, ..Journey::root(cache, issued, Some(served)) });
+            let before = self.slot(cache, id).replace(Given { journey, served, at: now, is_hit: false });
+            before.into_iter().for_each(|before| self.journeys.give_back(before.journey));
         }
-        let Some(known) = self.slot(cache, id) else { return Arc::new(Journey::root(cache, issued, None)) };
+        let Some(known) = self.slot(cache, id) else {
+            return self.journeys.share(Journey::root(cache, issued, None));
+        };
         let journey = Arc::make_mut(&mut known.journey);
         let (since, cause) = stalled.unwrap_or((now, Cause::L1Queue));
         journey.mark(since, Cause::L1Queue, cache);
@@ -293,7 +314,7 @@ impl Recorder {
         // A message that is answered at once waits for no other answer.
         let request = self.answered(from, to, line, txn).filter(|_| !is_direct);
         let mut journey = Journey {
-            segments: Vec::with_capacity(SEGMENTS),
+            segments: self.journeys.segments(),
             message: Some(message),
             is_probe,
             to,
@@ -303,7 +324,7 @@ impl Recorder {
         };
         journey.mark(looked_up.0, looked_up.1, from);
         journey.mark(ready, Cause::Ordering, from);
-        self.put(id, Arc::new(journey));
+        self.put(id, Carried::Travels(journey));
     }
 
     /// Takes the request that a message from `from` to `to` answers, where that request came earlier.
@@ -316,44 +337,43 @@ impl Recorder {
         let request = requests.remove(place);
         self.pending_count -= 1;
         if requests.is_empty() {
-            self.pending.remove(&(from, line));
+            self.spare.extend(self.pending.remove(&(from, line)));
         }
         Some(request)
     }
 
     /// Lets a packet have a journey. The journey that it had is over.
-    pub(crate) fn put(&mut self, id: u32, journey: Arc<Journey>) {
+    pub(crate) fn put(&mut self, id: u32, carried: Carried) {
         let id = id as usize;
         if id >= self.packets.len() {
-            self.packets.resize(id + 1, None);
+            self.packets.resize_with(id + 1, Carried::default);
         }
-        if let Some(over) = self.packets[id].replace(journey)
-            && self.tells_messages
+        let over = std::mem::replace(&mut self.packets[id], carried);
+        if self.tells_messages
+            && let Some(journey) = over.journey()
         {
-            tell(&self.observer, &self.lines, &over);
+            tell(&self.observer, &self.lines, journey);
         }
+        self.journeys.give_back_carried(over);
     }
 
     /// Takes the journey of a packet that goes to another partition.
-    pub(crate) fn hand_over(&mut self, id: u32) -> Option<Arc<Journey>> {
-        self.packets.get_mut(id as usize).and_then(Option::take)
+    pub(crate) fn hand_over(&mut self, id: u32) -> Carried {
+        self.packets.get_mut(id as usize).map(std::mem::take).unwrap_or_default()
     }
 
     /// Notes what a packet has waited for until some time.
     pub(crate) fn mark(&mut self, id: u32, until: Ticks, cause: Cause, place: AgentId) {
-        if let Some(journey) = self.packets.get_mut(id as usize).and_then(Option::as_mut) {
-            Arc::make_mut(journey).mark(until, cause, place);
+        if let Some(journey) = self.packets.get_mut(id as usize).and_then(Carried::journey_mut) {
+            journey.mark(until, cause, place);
         }
     }
 
     /// Notes that a packet has come to its destination through ports, unless that is known already.
     pub(crate) fn arrive(&mut self, id: u32, arrived: Arrived) {
         let Arrived { left, came, waited, now } = arrived;
-        let Some(journey) = self.packets.get_mut(id as usize).and_then(Option::as_mut) else { return };
-        if journey.has_arrived {
-            return;
-        }
-        let journey = Arc::make_mut(journey);
+        let carried = self.packets.get_mut(id as usize).filter(|carried| !carried.has_arrived());
+        let Some(journey) = carried.and_then(Carried::journey_mut) else { return };
         journey.has_arrived = true;
         let (from, to) = (journey.from, journey.to);
         journey.mark(left, Cause::NetworkQueue, from);
@@ -380,6 +400,7 @@ impl Recorder {
                     chain.cover(&self.step, now, at);
                 }
                 chain.cover(&journey, at, issued);
+                self.journeys.give_back(journey);
             }
         }
         let mut intervals = chain.intervals;
@@ -416,6 +437,21 @@ impl Recorder {
         self.observer.lock().unwrap_or_else(PoisonError::into_inner).wave_begins(unit, slot, kernel, now);
     }
 
+    /// The wavefront in a slot of a unit issues an instruction.
+    pub(crate) fn wave_issues(&self, unit: AgentId, slot: u16, instruction: &'static str, now: Ticks) {
+        if self.tells_messages {
+            let mut observer = self.observer.lock().unwrap_or_else(PoisonError::into_inner);
+            observer.wave_issues(unit, slot, instruction, now);
+        }
+    }
+
+    /// The wavefront in a slot of a unit waits for something or can go on.
+    pub(crate) fn wave_waits(&self, unit: AgentId, slot: u16, reason: Option<&'static str>, now: Ticks) {
+        if self.tells_messages {
+            self.observer.lock().unwrap_or_else(PoisonError::into_inner).wave_waits(unit, slot, reason, now);
+        }
+    }
+
     /// The wavefront in a slot of a unit has ended.
     pub(crate) fn wave_ends(&self, unit: AgentId, slot: u16, now: Ticks) {
         self.observer.lock().unwrap_or_else(PoisonError::into_inner).wave_ends(unit, slot, now);
@@ -427,7 +463,8 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         if self.tells_messages {
             self.tell_changes();
-            self.packets.iter().flatten().for_each(|journey| tell(&self.observer, &self.lines, journey));
+            let journeys = self.packets.iter().filter_map(Carried::journey);
+            journeys.for_each(|journey| tell(&self.observer, &self.lines, journey));
         }
     }
 }

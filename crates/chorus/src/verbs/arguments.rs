@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use chorus_lab::annotate::Annotate;
+use chorus_lab::own_graph::GraphFile;
+use chorus_lab::run::RunSpec;
 use chorus_system::Scale;
 use clap::Args;
 
@@ -26,6 +29,58 @@ pub struct ScaleArgument {
     /// has it) or `paper` (as the paper describes it).
     #[arg(long, value_name = "quick|medium|paper", default_value_t = Scale::Quick)]
     pub scale: Scale,
+}
+
+/// Everything that decides a run beside its workload.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// System to simulate: a name, or the path of a system file.
+    #[arg(long)]
+    system: String,
+    /// Coherence protocol of the caches.
+    #[arg(long)]
+    pub protocol: String,
+    #[command(flatten)]
+    scale: ScaleArgument,
+    /// Seed of the generated input.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole, allow_negative_numbers = true)]
+    seed: u64,
+    /// Set a key of the system, a parameter of the protocol or a size of the workload (`workload.KEY`) to another
+    /// value, as KEY=VALUE. May be repeated; the last value of a key wins. `chorus explain NAME` shows all keys.
+    /// Numbers may be written as 64KiB, 1e6 or 2^20.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Graph of your own for the workload, instead of a generated one: DIMACS shortest paths (.gr), Matrix Market
+    /// (.mtx) or a SNAP edge list (.txt). The scale then chooses only the machine.
+    #[arg(long, value_name = "FILE")]
+    graph: Option<String>,
+    /// Format of the graph, if the extension of its file does not tell: dimacs, matrix-market or snap.
+    #[arg(long, value_name = "FORMAT", requires = "graph")]
+    graph_format: Option<String>,
+    /// Source of the annotations that say what kernels access, for protocols that rely on them: `hand` (the workload's
+    /// own), `auto` (a recording of the workload on flat memory) or `none` (every kernel may access anything).
+    #[arg(long, value_name = "hand|auto|none", default_value_t = Annotate::Hand)]
+    annotate: Annotate,
+    /// Allow a workload that needs coherence under a protocol without it, to see what goes wrong.
+    #[arg(long)]
+    pub allow_incoherent: bool,
+}
+
+impl RunArguments {
+    /// The run of a workload under a protocol.
+    pub fn spec(&self, protocol: &str, workload: String) -> RunSpec {
+        RunSpec {
+            system: self.system.clone(),
+            protocol: protocol.to_owned(),
+            workload,
+            scale: self.scale.scale,
+            seed: self.seed,
+            set: self.overrides.clone(),
+            graph: self.graph.clone().map(|path| GraphFile { path, format: self.graph_format.clone() }),
+            annotate: self.annotate,
+            observed: false,
+        }
+    }
 }
 
 /// The output directory of a study and its number of parallel runs.

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use chorus_lab::figure::{Bar, FigureData, Group};
 use chorus_lab::paper::{self, Paper};
 use chorus_lab::recorded::Recorded;
-use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce, runs_of};
+use chorus_lab::reproduce::{ReproducedPaper, Reproduction, Request, STORE_FILE, reproduce};
 use chorus_lab::setup;
 use chorus_lab::simulate::{build, simulate};
 use chorus_lab::store::Store;
@@ -165,9 +165,12 @@ fn make(
 /// are.
 fn record(registry: &'static Registry, arguments: &Arguments, papers: &[Paper], store: &Store) -> Result<(), Failure> {
     let Some(directory) = &arguments.record else { return Ok(()) };
+    let scale = arguments.scale.scale;
     for paper in papers {
         let mut records = Vec::new();
-        for spec in runs_of(paper, true, arguments.scale.scale) {
+        for spec in
+            paper.experiment.headline().into_iter().flat_map(|headline| paper.experiment.runs_of(headline, scale))
+        {
             let hash = setup::resolve(registry, &spec)?.config_hash;
             records.extend(store.find(&spec, &hash, &build())?);
         }

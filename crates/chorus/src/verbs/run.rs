@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use chorus_lab::annotate::Annotate;
-use chorus_lab::own_graph::GraphFile;
 use chorus_lab::run::{CheckResult, RunResult, RunSpec};
 use chorus_lab::setup::{self, Setup};
 use chorus_lab::simulate::{Manner, simulate_on};
@@ -15,7 +13,7 @@ use clap::Args;
 use comfy_table::Table;
 use serde_json::{Value, json};
 
-use super::arguments::{JsonArgument, ScaleArgument, whole};
+use super::arguments::{JsonArgument, RunArguments};
 use crate::checkpoints::CheckpointArguments;
 use crate::failure::{Failure, Verdict, print_error, print_note, print_warning};
 use crate::output::{align_right, count, percent, table};
@@ -37,6 +35,7 @@ Examples:
   chorus run --system hmg --protocol hmg --workload mst --scale paper --threads 4
   chorus run --system hmg --protocol hmg --workload mst --every 10000 --keep results
   chorus run --system hmg --protocol hmg --workload mst --distributions --sharing
+  chorus run --system hmg --protocol hmg --workload mst --every 1000 --distributions --html mst.html
   chorus run --system hmg --protocol hmg --trace traces/vectoradd
   chorus run --system tc --protocol gpu-vi --workload stn --record-trace traces/stn
   chorus run --system tc --protocol gpu-vi --workload stn --timeline stn.pftrace --timeline-window 10000..20000
@@ -54,12 +53,8 @@ const TRACE: &str = "trace ";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// System to simulate: a name, or the path of a system file.
-    #[arg(long)]
-    system: String,
-    /// Coherence protocol of the caches.
-    #[arg(long)]
-    protocol: String,
+    #[command(flatten)]
+    run: RunArguments,
     /// Workload to run: a name, the path of a program file, several that run at the same time (`A+B`), or several on
     /// modules of their own (`A@0-1+B@2-3`).
     #[arg(long, required_unless_present_any = ["program", "trace"])]
@@ -75,30 +70,6 @@ pub struct Arguments {
     /// Write what the program does as a trace that Accel-Sim reads, into a directory that is empty or does not exist.
     #[arg(long, value_name = "DIR")]
     record_trace: Option<PathBuf>,
-    #[command(flatten)]
-    scale: ScaleArgument,
-    /// Seed of the generated input.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole, allow_negative_numbers = true)]
-    seed: u64,
-    /// Set a key of the system, a parameter of the protocol or a size of the workload (`workload.KEY`) to another
-    /// value, as KEY=VALUE. May be repeated; the last value of a key wins. `chorus explain NAME` shows all keys.
-    /// Numbers may be written as 64KiB, 1e6 or 2^20.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
-    /// Graph of your own for the workload, instead of a generated one: DIMACS shortest paths (.gr), Matrix Market
-    /// (.mtx) or a SNAP edge list (.txt). The scale then chooses only the machine.
-    #[arg(long, value_name = "FILE")]
-    graph: Option<String>,
-    /// Format of the graph, if the extension of its file does not tell: dimacs, matrix-market or snap.
-    #[arg(long, value_name = "FORMAT", requires = "graph")]
-    graph_format: Option<String>,
-    /// Source of the annotations that say what kernels access, for protocols that rely on them: `hand` (the workload's
-    /// own), `auto` (a recording of the workload on flat memory) or `none` (every kernel may access anything).
-    #[arg(long, value_name = "hand|auto|none", default_value_t = Annotate::Hand)]
-    annotate: Annotate,
-    /// Allow a workload that needs coherence under a protocol without it, to see what goes wrong.
-    #[arg(long)]
-    allow_incoherent: bool,
     /// Threads that share the run, at most one for each part of the machine that can run alone. The result does not
     /// depend on it.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=THREADS_MAX))]
@@ -118,16 +89,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
-    let spec = RunSpec {
-        system: arguments.system.clone(),
-        protocol: arguments.protocol.clone(),
-        workload: workload(arguments),
-        scale: arguments.scale.scale,
-        seed: arguments.seed,
-        set: arguments.overrides.clone(),
-        graph: arguments.graph.clone().map(|path| GraphFile { path, format: arguments.graph_format.clone() }),
-        annotate: arguments.annotate,
-    };
+    let spec = arguments.run.spec(&arguments.run.protocol, workload(arguments));
     // The setup is resolved here, so that a mistake in a system file is shown with its line.
     let setup = match &arguments.trace {
         Some(path) => traced(&spec, path, session)?,
@@ -135,7 +97,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     };
     let recorder = arguments.record_trace.as_deref().map(Recorder::create).transpose()?;
     let store = arguments.watching.open_store()?;
-    let &Arguments { allow_incoherent, threads, window, .. } = arguments;
+    let &Arguments { run: RunArguments { allow_incoherent, .. }, threads, window, .. } = arguments;
     let simulate = |observer: Option<&SharedObserver>| {
         let progress = Progress::default();
         let watch = arguments.watching.watch(&progress, observer);
@@ -146,6 +108,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         Ok(shown_while(session.style(), &spec.to_string(), &progress, simulate)?)
     };
     let (result, shown) = arguments.timeline.observe(simulate)?;
+    arguments.watching.write_page(&result)?;
     if let Some(store) = store {
         keep(&store, &result)?;
     }

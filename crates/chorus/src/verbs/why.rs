@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::PathBuf;
 
-use chorus_lab::annotate::Annotate;
-use chorus_lab::run::{CheckResult, RunResult, RunSpec};
+use chorus_lab::run::CheckResult;
 use chorus_lab::setup;
 use chorus_lab::simulate::Manner;
+use chorus_lab::why::page::{Told, page};
 use chorus_lab::why::{Selection, Why, why};
 use clap::Args;
 use serde_json::json;
 
-use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, ScaleArgument, whole};
+use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, RunArguments, whole};
 use crate::chains;
 use crate::failure::{Failure, Verdict, print_error};
 use crate::session::Session;
@@ -35,23 +35,11 @@ const SLOWEST_MAX: i64 = 1000;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// System to simulate: a name, or the path of a system file.
-    #[arg(long)]
-    system: String,
-    /// Coherence protocol of the caches.
-    #[arg(long)]
-    protocol: String,
+    #[command(flatten)]
+    run: RunArguments,
     /// Workload to run: a name, or the path of a program file.
     #[arg(long)]
     workload: String,
-    #[command(flatten)]
-    scale: ScaleArgument,
-    /// Seed of the generated input.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole)]
-    seed: u64,
-    /// Set a key of the system, of the protocol or of the workload to another value, as `chorus run` does.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
     /// Show so many accesses: the slowest ones first.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=SLOWEST_MAX))]
     slowest: Option<u32>,
@@ -73,9 +61,6 @@ pub struct Arguments {
     /// Write what is added up as a page with a chart, too.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Allow a workload that needs coherence under a protocol without it, to see what goes wrong.
-    #[arg(long)]
-    allow_incoherent: bool,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -86,14 +71,8 @@ fn wave(text: &str) -> Result<(u16, u16), String> {
     parts.ok_or_else(|| "expected the number of a private cache and of a slot, such as 3.7".to_owned())
 }
 
-/// A run with what was observed in it.
-pub struct Told {
-    pub result: RunResult,
-    pub why: Why,
-}
-
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
-    let protocols = std::iter::once(&arguments.protocol).chain(&arguments.against);
+    let protocols = std::iter::once(&arguments.run.protocol).chain(&arguments.against);
     let told = protocols.map(|protocol| tell(protocol, arguments, session)).collect::<Result<Vec<Told>, Failure>>()?;
     let is_sum = arguments.aggregate || arguments.against.is_some();
     if arguments.form.json {
@@ -108,7 +87,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         }
     }
     if let Some(path) = &arguments.html {
-        fs::write(path, stack::page(&told))
+        fs::write(path, page(&told))
             .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", path.display())))?;
     }
     let mut verdict = Verdict::Good;
@@ -123,18 +102,9 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
 
 /// Makes the run under a protocol.
 fn tell(protocol: &str, arguments: &Arguments, session: &Session) -> Result<Told, Failure> {
-    let spec = RunSpec {
-        system: arguments.system.clone(),
-        protocol: protocol.to_owned(),
-        workload: arguments.workload.clone(),
-        scale: arguments.scale.scale,
-        seed: arguments.seed,
-        set: arguments.overrides.clone(),
-        graph: None,
-        annotate: Annotate::Hand,
-    };
+    let spec = arguments.run.spec(protocol, arguments.workload.clone());
     let setup = setup::resolve(session.registry, &spec)?;
-    let Arguments { load, line, wave, allow_incoherent, .. } = *arguments;
+    let Arguments { load, line, wave, run: RunArguments { allow_incoherent, .. }, .. } = *arguments;
     let slowest = arguments.slowest.unwrap_or(3) as usize;
     let selection = Selection { number: load, address: line, wave, slowest };
     let activity = session.activity(None);

@@ -1,8 +1,11 @@
 //! The verb `chorus why`, and the timelines of `chorus run`: do causes add up, and does every mistake get one message?
 
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
-use crate::chorus::{Directory, chorus};
+use crate::chorus::{Directory, chorus, command};
 
 const WHY: &str = "why --system tc --protocol gpu-vi --workload saxpy";
 const RUN: &str = "run --system tc --protocol gpu-vi --workload saxpy";
@@ -52,6 +55,74 @@ fn two_protocols_are_compared_and_written_as_a_page() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let page = std::fs::read_to_string(page).unwrap_or_default();
     assert!(page.contains("gpu-vi on saxpy") && page.contains("no-l1 on saxpy"));
+}
+
+/// The kinds of the events in a timeline, packet by packet; nothing for a packet without an event. The last packet may
+/// be cut.
+fn kinds_of_events(mut bytes: &[u8]) -> Vec<Option<u64>> {
+    /// Takes the key of a field, and its number or its bytes.
+    fn field<'b>(bytes: &mut &'b [u8]) -> Option<(u64, u64, &'b [u8])> {
+        fn number(bytes: &mut &[u8]) -> Option<u64> {
+            let length = bytes.iter().position(|byte| byte & 0x80 == 0)? + 1;
+            let (own, rest) = bytes.split_at(length);
+            *bytes = rest;
+            Some(own.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f)))
+        }
+        let key = number(bytes)?;
+        let (value, length) = match key & 7 {
+            0 => (number(bytes)?, 0),
+            1 => (0, 8),
+            2 => (0, number(bytes)? as usize),
+            kind => panic!("wire type {kind}"),
+        };
+        let (own, rest) = bytes.split_at_checked(length)?;
+        *bytes = rest;
+        Some((key >> 3, value, own))
+    }
+    fn find(mut message: &[u8], wanted: u64) -> Option<(u64, &[u8])> {
+        while let Some((key, value, own)) = field(&mut message) {
+            if key == wanted {
+                return Some((value, own));
+            }
+        }
+        None
+    }
+    let mut kinds = Vec::new();
+    while let Some((_, _, packet)) = field(&mut bytes) {
+        kinds.push(find(packet, 11).and_then(|(_, event)| find(event, 9)).map(|(kind, _)| kind));
+    }
+    assert!(bytes.len() < 1000, "{} bytes are no packet", bytes.len());
+    kinds
+}
+
+#[test]
+fn a_timeline_whose_run_was_killed_opens_up_to_there() {
+    let directory = Directory::new();
+    let file = directory.join("killed.pftrace");
+    let arguments = format!(
+        "run --system hmg --protocol hmg --workload mst --timeline {} --timeline-window 0..1e9",
+        file.display()
+    );
+    let mut run = command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
+    let begin = Instant::now();
+    while std::fs::metadata(&file).map_or(0, |file| file.len()) < 8 << 20 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the timeline does not grow");
+        assert!(run.try_wait().expect("it can be waited for").is_none(), "the run ended too early");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    run.kill().expect("it can be killed");
+    run.wait().expect("it ends");
+    let kinds = kinds_of_events(&std::fs::read(&file).expect("the file is there"));
+    for (kind, what) in [(1, "beginnings"), (2, "ends"), (3, "moments"), (4, "counters")] {
+        assert!(kinds.iter().filter(|found| **found == Some(kind)).count() > 100, "few {what}");
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_costs_the_timeline_and_not_the_run() {
+    let run = chorus(&format!("{RUN} --timeline /dev/full --timeline-window 0..1e6")).expect_code(1);
+    let run = run.expect_error(&["the timeline /dev/full is not whole: no space left on device", "its result holds"]);
+    assert!(run.stdout.contains("cycles"), "{}", run.stdout);
 }
 
 #[test]

@@ -145,7 +145,7 @@ impl<const W: usize> Bank<W> {
         if let Some(last_level) = &mut self.last_level {
             last_level.slice.fill(line);
         }
-        ctx.packets.get_mut(id).cause.farthest = Source::Memory;
+        ctx.packets.get_mut(id).facts.farthest = Source::Memory;
         self.feed_channel(ctx, env);
         if ctx.recorder.is_some() {
             ctx.note_read(id, 0);

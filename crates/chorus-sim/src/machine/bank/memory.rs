@@ -82,7 +82,7 @@ impl<const W: usize> Bank<W> {
         let id = if is_write {
             WRITE
         } else {
-            ctx.packets.insert(Packet { cause: ctx.cause, ..Packet::default() }, message)
+            ctx.packets.insert(Packet { facts: ctx.facts, ..Packet::default() }, message)
         };
         let line = env.plan.topology.line_in_bank(message.line);
         self.channel.push(DramRequest { arrives, id, line, write: is_write, bytes });
@@ -113,7 +113,7 @@ impl<const W: usize> Bank<W> {
             return bytes;
         }
         self.fetches_line = true;
-        let bytes = env.plan.bytes_of(env.plan.whole_fetches(ctx.cause.sectors));
+        let bytes = env.plan.bytes_of(env.plan.whole_fetches(ctx.facts.sectors));
         ctx.stats.add(Counter::DramReadBytes, u64::from(bytes));
         bytes
     }
@@ -123,7 +123,7 @@ impl<const W: usize> Bank<W> {
     #[inline(never)]
     pub(super) fn note_sectors(&mut self, line: LineAddr, ctx: &mut Context<W>, env: &Env<'_>) {
         let fetches_line = std::mem::take(&mut self.fetches_line);
-        let (needed, topology) = (env.plan.whole_fetches(ctx.cause.sectors), &env.plan.topology);
+        let (needed, topology) = (env.plan.whole_fetches(ctx.facts.sectors), &env.plan.topology);
         let Some(sectors) = &mut self.sectors else { return };
         if needed == 0 || topology.home_module(line) != self.module {
             return;
@@ -202,7 +202,7 @@ impl<const W: usize> Bank<W> {
         let source = if self.last_level.is_some() { Source::L3 } else { Source::Memory };
         let packet = ctx.packets.get_mut(id);
         (packet.enqueued, packet.waited) = (self.now, took);
-        packet.cause.farthest = packet.cause.farthest.max(source);
+        packet.facts.farthest = packet.facts.farthest.max(source);
         let fetch = ctx.packets.message_mut(id);
         let line = env.pages.virtual_line(fetch.line);
         fetch.answer_in_place(memory::MEM_DATA, |data| env.memory.read_line_into(line, data));

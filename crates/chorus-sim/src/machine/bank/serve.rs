@@ -8,13 +8,13 @@ use chorus_protocol::registry::Delivery;
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled};
 use super::super::endpoint::Arrival;
-use super::super::packets::Cause;
+use super::super::packets::AccessFacts;
 use super::super::plan::{NEVER, payload_bytes, time_of_parts};
 use super::super::translation::selectable;
 use super::memory::MEMORY_REQUESTS_PER_STEP;
 use super::{Bank, BankStall};
 use crate::clock::Ticks;
-use crate::observe::{Cause as TimeCause, Trigger};
+use crate::observe::{Cause, Trigger};
 use crate::stats::Counter;
 
 impl<const W: usize> Bank<W> {
@@ -258,8 +258,8 @@ impl<const W: usize> Bank<W> {
     fn message_served(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         ctx.stats.add(Counter::L2Lookups, 1);
         ctx.stats.add(Counter::L2LookupTicks, env.plan.latencies.l2_tag);
-        let cause = ctx.packets.get(id).cause;
-        let busy = match cause.parts + cause.stored {
+        let facts = ctx.packets.get(id).facts;
+        let busy = match facts.parts + facts.stored {
             0 => env.plan.clocks.l2.cycles(1),
             _ => self.time_of_parts(id, ctx, env),
         };
@@ -273,7 +273,7 @@ impl<const W: usize> Bank<W> {
     fn time_of_parts(&mut self, id: u32, ctx: &Context<W>, env: &Env<'_>) -> Ticks {
         let (l2, config) = (env.plan.clocks.l2, &env.plan.config.l2);
         let home = env.plan.topology.home_module(ctx.packets.message(id).line);
-        let Cause { parts, stored, .. } = ctx.packets.get(id).cause;
+        let AccessFacts { parts, stored, .. } = ctx.packets.get(id).facts;
         let hundredths = match (config.atomic_percent, config.store_percent) {
             _ if home != self.module => None,
             (Some(percent), _) if parts > 0 => {
@@ -292,7 +292,7 @@ impl<const W: usize> Bank<W> {
     #[inline(never)]
     fn step(&mut self, id: u32, lookup: bool, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
         ctx.begin_step(env.plan, self.now, || self.trigger_of(id));
-        ctx.cause = ctx.packets.get(id).cause;
+        ctx.facts = ctx.packets.get(id).facts;
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
         self.note_wake(ctx, env);
@@ -311,10 +311,10 @@ impl<const W: usize> Bank<W> {
     #[cold]
     fn trigger_of(&self, id: u32) -> Trigger {
         let cause = match self.stall {
-            BankStall::None => TimeCause::BankQueue,
-            BankStall::Lines => TimeCause::Directory,
-            BankStall::Port => TimeCause::BankPort,
-            BankStall::Memory => TimeCause::BankMemory,
+            BankStall::None => Cause::BankQueue,
+            BankStall::Lines => Cause::Directory,
+            BankStall::Port => Cause::BankPort,
+            BankStall::Memory => Cause::BankMemory,
         };
         Trigger::Message { id, at: self.agent, cause }
     }

@@ -8,7 +8,7 @@ use chorus_protocol::line::ByteMask;
 use chorus_protocol::registry::Values;
 
 use super::super::context::{Context, Env, Handled, News};
-use super::super::packets::Cause;
+use super::super::packets::AccessFacts;
 use super::super::plan::{NEVER, time_of_parts};
 use super::{Unit, lanes, lineless_request};
 use crate::coalescer::{AccessKind, LineAccess};
@@ -64,7 +64,7 @@ impl<const W: usize> Unit<W> {
         ctx.begin_step(env.plan, self.now, || self.try_of(id));
         let access = self.accesses.get(id);
         let (parts, stored) = (access.parts, self.stored_sectors(access.kind, env));
-        ctx.cause = Cause { parts, stored, ..Cause::default() };
+        ctx.facts = AccessFacts { parts, stored, ..AccessFacts::default() };
         let accepted = self.controller.step(&Input::Core(&self.head), &mut ctx.outbox)? == Outcome::Done;
         self.head_is_current = !accepted;
         self.note_wake(ctx, env);

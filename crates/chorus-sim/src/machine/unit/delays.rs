@@ -88,7 +88,9 @@ impl<const W: usize> Unit<W> {
             }
         }
         self.chains &= !bit;
-        self.wave(wave).task.state().borrow_mut().pop();
+        let running = self.wave(wave);
+        running.last_operation = "arithmetic";
+        running.task.state().borrow_mut().pop();
         self.delay(wave, self.chain_ends[wave].max(self.now));
         false
     }
@@ -103,7 +105,9 @@ impl<const W: usize> Unit<W> {
         }
         self.banks_free = self.banks_free.max(self.clock.edge(self.now)) + self.clock.cycles(u64::from(cycles));
         ctx.stats.add(Counter::LdsAccesses, u64::from(cycles));
-        let mut state = self.wave(wave).task.state().borrow_mut();
+        let running = self.wave(wave);
+        running.last_operation = "local data";
+        let mut state = running.task.state().borrow_mut();
         state.pop();
         let alu = state.take_alu();
         drop(state);

@@ -22,15 +22,18 @@ impl<const W: usize> Unit<W> {
                 ctx.stats.add(Counter::AluInstructions, 1);
                 if self.slots.issue_alu(wave, self.now) {
                     self.continue_wave(wave);
+                    self.show_wave(wave, ctx);
                 }
                 break;
             }
             if self.issue_operation(wave, ctx, env)? {
                 self.slots.take_slot(wave, self.now);
                 ctx.stats.add(Counter::Instructions, 1);
+                self.show_issue(wave, ctx);
                 break;
             }
             self.slots.block(wave);
+            self.show_wave(wave, ctx);
         }
         self.wake_for_queue(ctx, env);
         self.plan_issue();
@@ -175,6 +178,7 @@ impl<const W: usize> Unit<W> {
             units: u32::from(plan.topology.l1s - plan.topology.cpus),
         };
         let running = self.wave(wave);
+        running.last_operation = "look";
         let mut state = running.task.state().borrow_mut();
         state.pop();
         state.see(surroundings);
@@ -185,7 +189,9 @@ impl<const W: usize> Unit<W> {
 
     fn issue_local_data(&mut self, wave: usize, count: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         self.slots.block(wave);
-        self.wave(wave).task.state().borrow_mut().pop();
+        let running = self.wave(wave);
+        running.last_operation = "local data";
+        running.task.state().borrow_mut().pop();
         ctx.stats.add(Counter::LdsAccesses, u64::from(count));
         let latency = self.clock.cycles(u64::from(count * env.plan.config.core.lds_latency_cycles));
         self.delay(wave, self.now + latency);
@@ -229,6 +235,7 @@ impl<const W: usize> Unit<W> {
     pub(super) fn advance_wave(&mut self, wave: usize, ctx: &mut Context<W>) {
         self.settle(ctx);
         self.continue_wave(wave);
+        self.show_wave(wave, ctx);
         self.plan_issue();
     }
 
@@ -273,6 +280,7 @@ impl<const W: usize> Unit<W> {
     pub(super) fn make_ready(&mut self, wave: usize, ctx: &mut Context<W>) {
         self.settle(ctx);
         self.slots.make_ready(wave, 0);
+        self.show_wave(wave, ctx);
         self.plan_issue();
     }
 
@@ -291,6 +299,7 @@ impl<const W: usize> Unit<W> {
         let wave = self.slots.next_of(self.waiting_for_queue);
         self.waiting_for_queue &= !(1 << wave);
         self.slots.make_ready(wave, 0);
+        self.show_wave(wave, ctx);
     }
 }
 

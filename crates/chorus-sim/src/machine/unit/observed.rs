@@ -3,7 +3,7 @@
 use super::super::context::{Context, Env};
 use super::Unit;
 use crate::coalescer::{AccessKind, LineAccess};
-use crate::compute_unit::Stalled;
+use crate::compute_unit::{Stalled, WaveSlot};
 use crate::observe::{AccessEnd, AccessTry, Cause, Purpose, Trigger};
 
 /// Marks the answers of an access whose end is observed.
@@ -25,6 +25,42 @@ impl<const W: usize> Unit<W> {
             (since, cause)
         });
         Trigger::Access(AccessTry { cache: self.agent, id, purpose: purpose(kind), wave, issued, lines, stalled })
+    }
+
+    /// Shows an observer what a wavefront waits for now.
+    #[inline(always)]
+    pub(super) fn show_wave(&self, wave: usize, ctx: &Context<W>) {
+        if self.answers & OBSERVED != 0 {
+            self.note_wave(wave, false, ctx);
+        }
+    }
+
+    /// Shows an observer the instruction that a wavefront has just issued, and what it waits for then.
+    #[inline(always)]
+    pub(super) fn show_issue(&self, wave: usize, ctx: &Context<W>) {
+        if self.answers & OBSERVED != 0 {
+            self.note_wave(wave, true, ctx);
+        }
+    }
+
+    #[cold]
+    fn note_wave(&self, wave: usize, has_issued: bool, ctx: &Context<W>) {
+        let (Some(recorder), Some(running)) = (&ctx.recorder, &self.waves[wave]) else { return };
+        let slot = wave as u16;
+        if has_issued {
+            recorder.wave_issues(self.agent, slot, running.last_operation, self.now);
+        }
+        let is_in = |waves: u64| waves >> wave & 1 == 1;
+        let reason = match running {
+            _ if self.slots.is_ready(wave) => None,
+            WaveSlot { at_barrier: true, .. } => Some("barrier"),
+            _ if is_in(self.waiting_for_loads) => Some("loads in flight"),
+            _ if is_in(self.waiting_for_queue) => Some("access queue full"),
+            WaveSlot { idle: true, .. } => Some("values"),
+            // It waits for the end of what it issued last.
+            WaveSlot { last_operation, .. } => Some(*last_operation),
+        };
+        recorder.wave_waits(self.agent, slot, reason, self.now);
     }
 
     /// Notes that the private cache serves an access by itself.

@@ -8,14 +8,14 @@ use chorus_protocol::registry::Delivery;
 use super::super::SimError;
 use super::super::context::{Context, Env, Handled, News};
 use super::super::endpoint::Arrival;
-use super::super::packets::Cause;
+use super::super::packets::AccessFacts;
 use super::super::plan::{NEVER, payload_bytes};
 use super::super::translation::{Client, selectable};
 use super::{Unit, UnitOrder, lineless_request};
 use crate::clock::Ticks;
 use crate::compute_unit::Stalled;
 use crate::distribution::Source;
-use crate::observe::{Cause as TimeCause, Trigger};
+use crate::observe::{Cause, Trigger};
 
 impl<const W: usize> Unit<W> {
     /// Looks for the next event that few programs or machines have often.
@@ -83,7 +83,7 @@ impl<const W: usize> Unit<W> {
             true => (CoreOp::KernelBegin, Order::Acquire),
             false => (CoreOp::KernelEnd, Order::Release),
         };
-        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: TimeCause::Boundary });
+        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: Cause::Boundary });
         let request = lineless_request(op, order, Scope::System, 0, Txn::Boundary(stream));
         let outcome = self.controller.step(&Input::Core(&request), &mut ctx.outbox)?;
         let waits = outcome != Outcome::Done;
@@ -108,7 +108,7 @@ impl<const W: usize> Unit<W> {
     /// The private cache is woken at the time that it asked for.
     fn wake(&mut self, ctx: &mut Context<W>, env: &Env<'_>) -> Handled {
         self.wake = NEVER;
-        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: TimeCause::Timer });
+        ctx.begin_step(env.plan, self.now, || Trigger::Alone { at: self.agent, cause: Cause::Timer });
         self.controller.step(&Input::Time(Passage::Wake), &mut ctx.outbox)?;
         self.note_wake(ctx, env);
         self.finish_completions(ctx, env);
@@ -163,10 +163,10 @@ impl<const W: usize> Unit<W> {
     /// Steps the private cache with a message. Returns whether the message is consumed.
     #[inline(always)]
     fn step_cache(&mut self, id: u32, ctx: &mut Context<W>, env: &Env<'_>) -> Result<bool, Box<SimError>> {
-        let (at, cause) = (self.agent, TimeCause::BankQueue);
+        let (at, cause) = (self.agent, Cause::BankQueue);
         ctx.begin_step(env.plan, self.now, || Trigger::Message { id, at, cause });
-        ctx.cause = Cause::default();
-        ctx.answered_from = ctx.packets.get(id).cause.farthest;
+        ctx.facts = AccessFacts::default();
+        ctx.answered_from = ctx.packets.get(id).facts.farthest;
         let input = Input::Message(ctx.packets.message(id));
         let outcome = self.controller.step(&input, &mut ctx.outbox)?;
         self.note_wake(ctx, env);

@@ -66,8 +66,8 @@ impl<const W: usize> Unit<W> {
             AccessKind::Load => {
                 ctx.stats.add(Counter::L1LoadSectors, count);
                 if !hit {
-                    ctx.cause.sectors = sectors.missed(access.line, needed);
-                    access.parts = ctx.cause.sectors.count_ones() as u8;
+                    ctx.facts.sectors = sectors.missed(access.line, needed);
+                    access.parts = ctx.facts.sectors.count_ones() as u8;
                     self.sectors_in_flight += u32::from(access.parts);
                     let fetched = u64::from(access.parts);
                     ctx.stats.add(Counter::L1SectorsFetched, fetched);
