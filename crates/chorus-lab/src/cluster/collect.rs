@@ -45,10 +45,7 @@ pub fn collect(store: &Store, plans: &[Plan]) -> Result<Collected, ClusterError>
         }
     }
     for plan in plans {
-        for run in plan.tasks.iter().flat_map(|task| &task.runs) {
-            let is_there = store.has(&run.spec, &run.config_hash, &plan.build)?;
-            collected.missing += usize::from(!is_there);
-        }
+        collected.missing += plan.missing(store)?;
     }
     Ok(collected)
 }

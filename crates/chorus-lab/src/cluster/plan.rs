@@ -14,8 +14,9 @@ use super::{ClusterError, Cut, cut};
 use crate::estimate::Costs;
 use crate::matrix::missing;
 use crate::process::now;
-use crate::run::{Build, RunSpec};
-use crate::store::Store;
+use crate::reproduce::STORE_FILE;
+use crate::run::{Build, Record, RunSpec};
+use crate::store::{Store, StoreError};
 
 /// The version of the plans that this build reads and writes.
 pub const FORMAT_VERSION: u64 = 1;
@@ -72,18 +73,29 @@ pub struct Plan {
 pub struct Planning<'a> {
     /// Everything that can be named.
     pub registry: &'a Registry,
-    /// The store that has some of the runs.
-    pub store: &'a Store,
+    /// The folder of results, with the store that has some of the runs.
+    pub out: &'a Path,
     /// The build of Chorus that makes the runs.
     pub build: &'a Build,
     /// The runs that are asked for.
     pub specs: &'a [RunSpec],
-    /// The costs of earlier runs.
-    pub costs: &'a Costs,
+    /// Earlier runs whose costs are known beside those that the store has.
+    pub recorded: &'a [Record],
     /// Runs that somebody makes already.
     pub under_way: &'a BTreeSet<PlannedRun>,
     /// The manner in which the runs are cut into tasks.
     pub cut: Cut,
+    /// The program that makes the runs.
+    pub program: &'a Program,
+}
+
+/// The file of a program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The file with its code.
+    pub path: PathBuf,
+    /// The name that it was called by.
+    pub name: String,
 }
 
 impl Planning<'_> {
@@ -100,10 +112,12 @@ impl Planning<'_> {
 
     /// The tasks with all runs that nobody has made or makes.
     fn tasks(&self) -> Result<Vec<Task>, ClusterError> {
-        let runs = missing(self.registry, self.store, self.build, self.specs)?;
+        let store = Store::open(&self.out.join(STORE_FILE))?;
+        let costs = Costs::of(self.recorded.iter().cloned().chain(store.records()?));
+        let runs = missing(self.registry, &store, self.build, self.specs)?;
         let runs = runs.into_iter().map(|(spec, config_hash)| PlannedRun { spec, config_hash });
         let runs: Vec<PlannedRun> = runs.filter(|run| !self.under_way.contains(run)).collect();
-        let known = |run: &PlannedRun| self.costs.of_run(self.registry, &run.spec).map(|(_, cost)| cost.processor_s);
+        let known = |run: &PlannedRun| costs.of_run(self.registry, &run.spec).map(|(_, cost)| cost.processor_s);
         let seconds: Vec<Option<f64>> = runs.iter().map(known).collect();
         let parts = cut(&seconds, self.cut).into_iter();
         let runs_of = |positions: Vec<usize>| positions.into_iter().map(|position| runs[position].clone()).collect();
@@ -171,6 +185,20 @@ impl Plan {
         })
     }
 
+    /// The number of its runs that a store does not have.
+    pub fn missing(&self, store: &Store) -> Result<usize, StoreError> {
+        let mut missing = 0;
+        for run in self.tasks.iter().flat_map(|task| &task.runs) {
+            missing += usize::from(!store.has(&run.spec, &run.config_hash, &self.build)?);
+        }
+        Ok(missing)
+    }
+
+    /// Removes a plan that nobody is to carry out. What cannot be removed is a plan without a job, and harms nobody.
+    pub fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
     /// Refuses to go on with another build than the plan's.
     pub fn expect_build(&self, this: &Build) -> Result<(), ClusterError> {
         match *this == self.build {
@@ -199,19 +227,31 @@ pub fn plans(path: &Path) -> Result<Vec<Plan>, ClusterError> {
     numbers.into_iter().map(|number| Plan::read(&folder.join(number.to_string()))).collect()
 }
 
-/// Writes a new plan into the folder of results. There is none if nothing is left to run.
-pub fn write(out: &Path, planning: &Planning<'_>) -> Result<Option<Plan>, ClusterError> {
-    let _lock = lock(out)?;
-    write_locked(out, planning)
+/// The plans that have runs which the store does not have.
+pub fn unfinished<'p>(store: &Store, plans: &'p [Plan]) -> Result<Vec<&'p Plan>, ClusterError> {
+    let mut unfinished = Vec::new();
+    for plan in plans {
+        if plan.missing(store)? > 0 {
+            unfinished.push(plan);
+        }
+    }
+    Ok(unfinished)
 }
 
-/// The plan of those who ask for the same runs in the same manner. Whoever comes first writes it.
-pub fn find_or_write(out: &Path, planning: &Planning<'_>) -> Result<Option<Plan>, ClusterError> {
-    let _lock = lock(out)?;
+/// Writes a new plan. There is none if nothing is left to run.
+pub fn write(planning: &Planning<'_>) -> Result<Option<Plan>, ClusterError> {
+    let _lock = lock(planning.out)?;
+    write_locked(planning)
+}
+
+/// The plan of those who ask for the same runs in the same manner. Whoever comes first writes it, and only that process
+/// opens the store.
+pub fn find_or_write(planning: &Planning<'_>) -> Result<Option<Plan>, ClusterError> {
+    let _lock = lock(planning.out)?;
     let asked = planning.asked();
-    match plans(out)?.into_iter().find(|plan| plan.asked == asked) {
+    match plans(planning.out)?.into_iter().find(|plan| plan.asked == asked) {
         Some(plan) => Ok(Some(plan)),
-        None => write_locked(out, planning),
+        None => write_locked(planning),
     }
 }
 
@@ -226,9 +266,9 @@ fn lock(out: &Path) -> Result<File, ClusterError> {
     Ok(file)
 }
 
-fn write_locked(out: &Path, planning: &Planning<'_>) -> Result<Option<Plan>, ClusterError> {
-    let plans = out.join(PLANS);
-    let mut plan = planning.plan(&keep_program(&plans)?)?;
+fn write_locked(planning: &Planning<'_>) -> Result<Option<Plan>, ClusterError> {
+    let plans = planning.out.join(PLANS);
+    let mut plan = planning.plan(&planning.program.keep(&plans)?)?;
     if plan.tasks.iter().all(|task| task.runs.is_empty()) {
         return Ok(None);
     }
@@ -247,30 +287,35 @@ fn write_locked(out: &Path, planning: &Planning<'_>) -> Result<Option<Plan>, Clu
     Ok(Some(plan))
 }
 
-/// Keeps a copy of the running program under its hash, so that a later build changes nothing for tasks that wait.
-fn keep_program(plans: &Path) -> Result<PathBuf, ClusterError> {
-    let name = std::env::current_exe().map_err(ClusterError::file("find", Path::new("the running program")))?;
-    // Linux finds the running program even after it was replaced by a new one.
-    let this = Path::new("/proc/self/exe");
-    let source = if this.exists() { this } else { &name };
-    let bytes = fs::read(source).map_err(ClusterError::file("read", source))?;
-    let name = name.file_name().unwrap_or_default().to_string_lossy();
-    // Linux adds this to the name of a program that was replaced.
-    let name = name.trim_end_matches(" (deleted)");
-    let kept = plans.join(format!("{name}-{}", digits(&Sha256::digest(&bytes))));
-    if fs::metadata(&kept).is_ok_and(|metadata| metadata.len() == bytes.len() as u64) {
-        return Ok(kept);
+impl Program {
+    /// The program that is running.
+    pub fn this() -> Result<Program, ClusterError> {
+        let path = std::env::current_exe().map_err(ClusterError::file("find", Path::new("the running program")))?;
+        // Linux adds this to the name of a program that was replaced, and finds it all the same.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.trim_end_matches(" (deleted)").to_owned();
+        let running = PathBuf::from("/proc/self/exe");
+        Ok(Program { path: if running.exists() { running } else { path }, name })
     }
-    let unfinished = plans.join("unfinished-program");
-    let write = || -> std::io::Result<()> {
-        let mut file = File::create(&unfinished)?;
-        file.write_all(&bytes)?;
-        file.set_permissions(fs::metadata(source)?.permissions())?;
-        file.sync_all()?;
-        fs::rename(&unfinished, &kept)
-    };
-    write().map_err(ClusterError::file("write", &kept))?;
-    Ok(kept)
+
+    /// Keeps a copy under its hash, so that a later build changes nothing for tasks that wait.
+    fn keep(&self, plans: &Path) -> Result<PathBuf, ClusterError> {
+        let bytes = fs::read(&self.path).map_err(ClusterError::file("read", &self.path))?;
+        let kept = plans.join(format!("{}-{}", self.name, digits(&Sha256::digest(&bytes))));
+        if fs::metadata(&kept).is_ok_and(|metadata| metadata.len() == bytes.len() as u64) {
+            return Ok(kept);
+        }
+        let unfinished = plans.join("unfinished-program");
+        let write = || -> std::io::Result<()> {
+            let mut file = File::create(&unfinished)?;
+            file.write_all(&bytes)?;
+            file.set_permissions(fs::metadata(&self.path)?.permissions())?;
+            file.sync_all()?;
+            fs::rename(&unfinished, &kept)
+        };
+        write().map_err(ClusterError::file("write", &kept))?;
+        Ok(kept)
+    }
 }
 
 fn digits(hash: &[u8]) -> String {

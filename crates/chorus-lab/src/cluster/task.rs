@@ -46,6 +46,13 @@ pub struct TaskResult {
     pub troubled: Vec<Record>,
 }
 
+impl TaskResult {
+    /// A run that met a defect of Chorus, if there is one. It counts as not made.
+    pub fn unsettled(&self) -> Option<&Record> {
+        self.troubled.iter().find(|record| !record.is_settled())
+    }
+}
+
 /// Makes the runs of a task that no earlier attempt has finished.
 pub fn run_task(request: &TaskRequest<'_>) -> Result<TaskResult, ClusterError> {
     let TaskRequest { plan, task, .. } = *request;
@@ -53,7 +60,10 @@ pub fn run_task(request: &TaskRequest<'_>) -> Result<TaskResult, ClusterError> {
     let runs = &plan.task(task, plan.tasks.len())?.runs;
     let journal = Journal::begin(plan, task)?;
     let result = attempt(request, &journal, runs);
-    journal.end(result.as_ref().err().map(ToString::to_string));
+    journal.end(match &result {
+        Ok(made) => made.unsettled().map(|record| format!("{}: {}", record.spec, record.trouble().unwrap_or_default())),
+        Err(error) => Some(error.to_string()),
+    });
     result
 }
 
