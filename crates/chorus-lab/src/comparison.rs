@@ -138,6 +138,7 @@ type Outcomes = BTreeMap<RunSpec, Result<Measured, RunError>>;
 /// Makes the runs that are not there yet, as far as time allows, and the page.
 pub fn compare(request: &Request<'_>) -> Result<Comparison, CompareError> {
     let store = Store::open(&request.out.join(STORE_FILE))?;
+    let _hold = store.hold()?;
     let selection = request.selection;
     let machines = selection
         .systems
@@ -368,6 +369,10 @@ impl Progress for Watch<'_> {
     fn failed(&self, spec: &RunSpec, error: &RunError) {
         self.shown.failed(spec, error);
         self.look();
+    }
+
+    fn waits(&self, spec: &RunSpec, error: &StoreError) {
+        self.shown.waits(spec, error);
     }
 
     fn end(&self, _cancelled: bool) {}

@@ -82,7 +82,7 @@ impl Costs {
     }
 
     /// The cost of a run, as far as anything is known about it.
-    fn of_run(&self, registry: &Registry, spec: &RunSpec) -> Option<(Basis, Cost)> {
+    pub fn of_run(&self, registry: &Registry, spec: &RunSpec) -> Option<(Basis, Cost)> {
         if let Some(cost) = self.exact.get(spec) {
             return Some((Basis::Same, *cost));
         }
@@ -167,5 +167,24 @@ impl Estimate {
             longest_s: self.longest_s.max(other.longest_s),
             memory_bytes: self.memory_bytes.max(other.memory_bytes),
         }
+    }
+}
+
+/// A time in the unit that suits it.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        under_minute if under_minute < 60.0 => format!("{under_minute:.1} s"),
+        under_hour if under_hour < 3600.0 => format!("{:.1} min", under_hour / 60.0),
+        hours => format!("{:.1} h", hours / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+
+    #[test]
+    fn times_are_in_units_that_suit_them() {
+        assert_eq!([5.0, 90.0, 9000.0].map(duration), ["5.0 s", "1.5 min", "2.5 h"]);
     }
 }

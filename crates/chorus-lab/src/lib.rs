@@ -26,7 +26,9 @@
 //! | `paper.rs` | the shipped papers, and experiment files of one's own |
 //! | `matrix.rs` | many runs on all cores, each kept when it is finished |
 //! | `progress.rs` | what a person sees meanwhile |
-//! | `store.rs` | finished runs in SQLite |
+//! | `store.rs`, `store/` | finished runs in SQLite |
+//! | `process.rs` | who a process is, so that a person can find it |
+//! | `cluster.rs`, `cluster/` | runs that are made by many processes: plans, shards, Slurm |
 //! | `stats.rs` | means |
 //! | `interval.rs` | intervals of confidence over the runs of a seed set |
 //! | `sram.rs` | area and power of directories and caches |
@@ -50,6 +52,7 @@ pub mod bench;
 pub mod chart;
 pub mod checkpoint;
 pub mod claim;
+pub mod cluster;
 pub mod comparison;
 pub mod dashboard;
 pub mod document;
@@ -65,6 +68,7 @@ pub mod note;
 pub mod notes;
 pub mod own_graph;
 pub mod paper;
+pub mod process;
 pub mod progress;
 pub mod recorded;
 pub mod report;

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use chorus_registry::Registry;
 use rayon::ThreadPoolBuilder;
@@ -16,6 +17,9 @@ use crate::progress::Progress;
 use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec, Runner};
 use crate::setup::{self, SetupError};
 use crate::store::{Store, StoreError};
+
+/// The pause between two tries to write to a store that cannot be written for the moment.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// The reason why a matrix could not be run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -91,10 +95,40 @@ impl Planned {
     }
 }
 
+/// Resolves every run before the first one starts, so that a mistake is found at once. Looks up which runs the store has.
+fn plan(
+    registry: &Registry,
+    store: &Store,
+    build: &Build,
+    specs: &[RunSpec],
+) -> Result<Vec<Planned>, MatrixError> {
+    let mut seen = BTreeSet::new();
+    let mut planned = Vec::new();
+    for spec in specs.iter().filter(|spec| seen.insert(*spec)) {
+        let config_hash = setup::resolve(registry, spec)
+            .map_err(|source| MatrixError::Setup { spec: Box::new(spec.clone()), source: Box::new(source) })?
+            .config_hash;
+        let found = store.find(spec, &config_hash, build)?.filter(Record::is_settled);
+        planned.push(Planned { spec: spec.clone(), config_hash, record: Mutex::new(found) });
+    }
+    Ok(planned)
+}
+
+/// The runs that a store does not have, each with the hash of its configuration.
+pub fn missing(
+    registry: &Registry,
+    store: &Store,
+    build: &Build,
+    specs: &[RunSpec],
+) -> Result<Vec<(RunSpec, String)>, MatrixError> {
+    let planned = plan(registry, store, build, specs)?.into_iter().filter(Planned::is_open);
+    Ok(planned.map(|planned| (planned.spec, planned.config_hash)).collect())
+}
+
 impl Lab<'_> {
     /// Makes every run that the store does not have yet.
     pub fn run_all(&self, specs: &[RunSpec]) -> Result<MatrixResult, MatrixError> {
-        let planned = self.plan(specs)?;
+        let planned = plan(self.registry, self.store, self.build, specs)?;
         let open: Vec<&Planned> = planned.iter().filter(|planned| planned.is_open()).collect();
         let reused = planned.len() - open.len();
         self.progress.begin(planned.len(), reused);
@@ -106,21 +140,6 @@ impl Lab<'_> {
             .filter_map(|planned| planned.record.into_inner().unwrap_or_else(PoisonError::into_inner))
             .collect();
         Ok(MatrixResult { records, ran, reused, cancelled })
-    }
-
-    /// Resolves every run before the first one starts, so that a mistake is found at once. Looks up which runs the
-    /// store has.
-    fn plan(&self, specs: &[RunSpec]) -> Result<Vec<Planned>, MatrixError> {
-        let mut seen = BTreeSet::new();
-        let mut planned = Vec::new();
-        for spec in specs.iter().filter(|spec| seen.insert(*spec)) {
-            let config_hash = setup::resolve(self.registry, spec)
-                .map_err(|source| MatrixError::Setup { spec: Box::new(spec.clone()), source: Box::new(source) })?
-                .config_hash;
-            let found = self.store.find(spec, &config_hash, self.build)?.filter(is_settled);
-            planned.push(Planned { spec: spec.clone(), config_hash, record: Mutex::new(found) });
-        }
-        Ok(planned)
     }
 
     /// Makes the runs on all threads, in the order of the list. Returns the number of runs that were kept.
@@ -172,13 +191,31 @@ impl Lab<'_> {
             build: self.build.clone(),
             outcome,
         };
-        self.store.insert(&record)?;
+        self.keep(&record)?;
         match &record.outcome {
             Outcome::Finished(result) => self.progress.finished(result),
             Outcome::Failed(error) => self.progress.failed(&planned.spec, error),
         }
         planned.keep(record);
         Ok(true)
+    }
+
+    /// Writes a record. A full disk and a store that is locked are trouble that passes, and the run may have taken
+    /// hours. So it waits until the store can be written.
+    fn keep(&self, record: &Record) -> Result<(), StoreError> {
+        let mut is_told = false;
+        loop {
+            match self.store.insert(record) {
+                Err(error) if error.may_pass() => {
+                    if !is_told {
+                        self.progress.waits(&record.spec, &error);
+                        is_told = true;
+                    }
+                    std::thread::sleep(RETRY_PAUSE);
+                }
+                kept => return kept,
+            }
+        }
     }
 
     /// Calls the runner. A panic, an unsound number or an unexpected configuration becomes a failure of this run alone.
@@ -198,9 +235,4 @@ impl Lab<'_> {
         }
         Ok(result)
     }
-}
-
-/// Whether a record is final. A run that met a defect of Chorus is tried again; every other result is deterministic.
-fn is_settled(record: &Record) -> bool {
-    !matches!(&record.outcome, Outcome::Failed(RunError { kind: RunErrorKind::Defect, .. }))
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::run::{CheckResult, RunError, RunResult, RunSpec};
+use crate::store::StoreError;
 
 /// A display that is told what happens in a matrix. Calls come from several threads.
 pub trait Progress: Sync {
@@ -20,8 +21,15 @@ pub trait Progress: Sync {
     fn finished(&self, result: &RunResult);
     /// A run gave no result. Its error is kept.
     fn failed(&self, spec: &RunSpec, error: &RunError);
+    /// A finished run waits until the store can be written. That is said once.
+    fn waits(&self, _spec: &RunSpec, _error: &StoreError) {}
     /// The matrix ends, or was stopped early.
     fn end(&self, cancelled: bool);
+}
+
+/// The message about a finished run that cannot be written for the moment.
+fn waiting(spec: &RunSpec, error: &StoreError) -> String {
+    format!("{error}; {spec} is finished and waits until then")
 }
 
 /// The message after a matrix that was stopped early.
@@ -93,6 +101,10 @@ impl Progress for Bar {
         self.0.inc(1);
     }
 
+    fn waits(&self, spec: &RunSpec, error: &StoreError) {
+        self.0.println(waiting(spec, error));
+    }
+
     fn end(&self, cancelled: bool) {
         if cancelled {
             self.0.println(STOPPED);
@@ -146,6 +158,10 @@ impl<W: Write + Send> Progress for Lines<W> {
 
     fn failed(&self, spec: &RunSpec, error: &RunError) {
         self.line(&format!("{} {spec}: {}: {error}", self.count(), error.kind.name()));
+    }
+
+    fn waits(&self, spec: &RunSpec, error: &StoreError) {
+        self.line(&waiting(spec, error));
     }
 
     fn end(&self, cancelled: bool) {

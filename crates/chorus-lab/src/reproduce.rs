@@ -213,6 +213,7 @@ pub fn reproduce(request: &Request<'_>) -> Result<Reproduction, ReproduceError> 
         return Err(ReproduceError::SameName(twice.experiment.name.clone()));
     }
     let store = Store::open(&request.out.join(STORE_FILE))?;
+    let _hold = store.hold()?;
     let specs: Vec<RunSpec> = request.papers.iter().flat_map(|paper| runs(paper, request)).collect();
     let lab = Lab {
         registry: request.registry,

@@ -84,7 +84,7 @@ impl RunSpec {
 }
 
 /// A word of a command line, quoted where a shell would not take it as it is.
-fn shell_word(word: &str) -> String {
+pub(crate) fn shell_word(word: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./=+@:,^%".contains(character);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
@@ -239,6 +239,11 @@ impl RunResult {
         json
     }
 
+    /// Everything but the time and the memory that the run took. No two runs take the same.
+    fn without_cost(&self) -> RunResult {
+        RunResult { wall_s: 0.0, user_s: 0.0, peak_rss_bytes: None, ..self.clone() }
+    }
+
     /// The name of a number that is infinite or undefined. No sound counter has such a value, and JSON cannot hold it.
     pub fn unsound_number(&self) -> Option<&str> {
         let times = [("simulated_ns", self.simulated_ns), ("wall_s", self.wall_s), ("user_s", self.user_s)];
@@ -343,6 +348,20 @@ impl Record {
         match &self.outcome {
             Outcome::Finished(result) => Some(result),
             Outcome::Failed(_) => None,
+        }
+    }
+
+    /// Whether the record is final. A run that met a defect of Chorus is tried again; every other result is
+    /// deterministic.
+    pub fn is_settled(&self) -> bool {
+        !matches!(&self.outcome, Outcome::Failed(RunError { kind: RunErrorKind::Defect, .. }))
+    }
+
+    /// Whether two records of one run have the same outcome. They may differ in what the run cost.
+    pub fn agrees_with(&self, other: &Record) -> bool {
+        match (&self.outcome, &other.outcome) {
+            (Outcome::Finished(one), Outcome::Finished(two)) => one.without_cost() == two.without_cost(),
+            (one, two) => one == two,
         }
     }
 

@@ -4,6 +4,13 @@
 //! happens to the process afterwards. The identity of a run consists of its specification, its resolved configuration
 //! and the build of Chorus that made it. The file carries an application number and a format version. Any other file is
 //! refused, and never converted or overwritten.
+//!
+//! A *shard* is a store that one task of a cluster writes. It has a rollback journal instead of WAL, because WAL needs
+//! memory that all its users share, and machines that share only a disk have none.
+
+mod error;
+mod hold;
+mod merge;
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -11,9 +18,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::Value;
 
+use self::error::classify;
+pub use self::error::StoreError;
+pub use self::hold::Hold;
+pub use self::merge::Merged;
 use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec};
 
 /// The format version that this build reads and writes. It is SQLite's `user_version`.
@@ -59,56 +70,13 @@ const SCHEMA_OF_FACTS: &str = "
         PRIMARY KEY (subject, chorus_version, git_revision)
     ) STRICT;";
 
-/// The reason why a results store cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The directory or file cannot be written.
-    #[error("cannot write results store {}: {reason}; choose a directory that can be written", path.display())]
-    Unwritable {
-        /// The path of the file.
-        path: PathBuf,
-        /// The reason that the operating system or SQLite gives.
-        reason: String,
-    },
-    /// The file is not a results store.
-    #[error("{} is not a Chorus results store: {found}; give another directory, or move that file away", path.display())]
-    NotAStore {
-        /// The path of the file.
-        path: PathBuf,
-        /// The kind of file that was found.
-        found: String,
-    },
-    /// The file is a results store of another format version.
-    #[error(
-        "{} is a results store of format {found}; this version of Chorus accepts format {FORMAT_VERSION}; give another \
-         directory, move that file away, or use the version that wrote it",
-        path.display()
-    )]
-    OtherFormat {
-        /// The path of the file.
-        path: PathBuf,
-        /// The format version of the file.
-        found: i64,
-    },
-    /// SQLite failed in use, because of a full disk or a file that somebody else changed.
-    #[error("results store {}: {source}", path.display())]
-    Database {
-        /// The path of the file.
-        path: PathBuf,
-        /// The error that SQLite reports.
-        source: rusqlite::Error,
-    },
-    /// This build cannot read a row of the file, although the format version is right.
-    #[error("results store {}: the run {key} is damaged: {reason}; move that file away", path.display())]
-    Damaged {
-        /// The path of the file.
-        path: PathBuf,
-        /// The key of the run.
-        key: String,
-        /// The defect of the row.
-        reason: String,
-    },
+/// The way in which a store guards its transactions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Journal {
+    /// Write-ahead: nobody who reads waits for a writer. All users must be processes of one machine.
+    WriteAhead,
+    /// The journal that the file has already; a new file gets one that rolls back.
+    AsItIs,
 }
 
 /// A file of finished runs. Threads and processes may share it.
@@ -130,14 +98,19 @@ impl Store {
             fs::create_dir_all(directory).map_err(unwritable)?;
         }
         OpenOptions::new().append(true).create(true).open(path).map_err(unwritable)?;
-        Self::connect(path)
+        Self::connect(path, Journal::WriteAhead)
+    }
+
+    /// Makes a shard: a store that machines which share only a disk may use.
+    pub fn create_shard(path: &Path) -> Result<Store, StoreError> {
+        Self::connect(path, Journal::AsItIs)
     }
 
     /// Opens a store that must exist. If it lies on a disk that cannot be written, it can be read all the same.
     pub fn open_existing(path: &Path) -> Result<Store, StoreError> {
         let not_there = |found: &str| StoreError::NotAStore { path: path.to_owned(), found: found.to_owned() };
         match fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() && metadata.len() > 0 => match Self::connect(path) {
+            Ok(metadata) if metadata.is_file() && metadata.len() > 0 => match Self::connect(path, Journal::AsItIs) {
                 Err(StoreError::Unwritable { .. }) => Self::connect_to_read(path),
                 connected => connected,
             },
@@ -149,22 +122,17 @@ impl Store {
 
     /// Connects to the file. This is repeated while another process creates the same store, because the change to WAL
     /// mode does not wait by itself.
-    fn connect(path: &Path) -> Result<Store, StoreError> {
+    fn connect(path: &Path, journal: Journal) -> Result<Store, StoreError> {
         let start = Instant::now();
         loop {
-            match Self::try_connect(path) {
-                Err(StoreError::Database { source, .. })
-                    if source.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                        && start.elapsed() < BUSY_TIMEOUT =>
-                {
-                    std::thread::sleep(BUSY_PAUSE);
-                }
+            match Self::try_connect(path, journal) {
+                Err(StoreError::Busy { .. }) if start.elapsed() < BUSY_TIMEOUT => std::thread::sleep(BUSY_PAUSE),
                 connected => return connected,
             }
         }
     }
 
-    fn try_connect(path: &Path) -> Result<Store, StoreError> {
+    fn try_connect(path: &Path, journal: Journal) -> Result<Store, StoreError> {
         let failed = |source: rusqlite::Error| classify(path, source);
         let mut connection = Connection::open(path).map_err(failed)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
@@ -178,7 +146,10 @@ impl Store {
         }
         transaction.execute_batch(SCHEMA_OF_FACTS).map_err(failed)?;
         transaction.commit().map_err(failed)?;
-        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;").map_err(failed)?;
+        connection.execute_batch("PRAGMA synchronous = FULL;").map_err(failed)?;
+        if journal == Journal::WriteAhead {
+            connection.execute_batch("PRAGMA journal_mode = WAL;").map_err(failed)?;
+        }
         Ok(Store { path: path.to_owned(), connection: Mutex::new(connection) })
     }
 
@@ -203,6 +174,15 @@ impl Store {
 
     /// Writes a run. When this function returns, the run is on disk.
     pub fn insert(&self, record: &Record) -> Result<(), StoreError> {
+        self.insert_by(&self.connection(), record)
+    }
+
+    /// The record of a run by one build; none if the store does not have it.
+    pub fn find(&self, spec: &RunSpec, config_hash: &str, build: &Build) -> Result<Option<Record>, StoreError> {
+        self.find_by(&self.connection(), spec, config_hash, build)
+    }
+
+    fn insert_by(&self, connection: &Connection, record: &Record) -> Result<(), StoreError> {
         let json = |value: serde_json::Result<String>| value.map_err(|error| self.damaged(record, &error.to_string()));
         let (message, result) = match &record.outcome {
             Outcome::Finished(result) => (record.trouble(), Some(result)),
@@ -230,15 +210,20 @@ impl Store {
             result.map(|result| json(serde_json::to_string(result))).transpose()?,
         ];
         let sql = "INSERT OR REPLACE INTO runs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)";
-        self.connection().execute(sql, values).map_err(|source| self.failed(source))?;
+        connection.execute(sql, values).map_err(|source| self.failed(source))?;
         Ok(())
     }
 
-    /// The record of a run by one build; none if the store does not have it.
-    pub fn find(&self, spec: &RunSpec, config_hash: &str, build: &Build) -> Result<Option<Record>, StoreError> {
+    fn find_by(
+        &self,
+        connection: &Connection,
+        spec: &RunSpec,
+        config_hash: &str,
+        build: &Build,
+    ) -> Result<Option<Record>, StoreError> {
         let sql = format!("{SELECT} WHERE key = ?1 AND chorus_version = ?2 AND git_revision = ?3");
         let values = params![spec.key(config_hash), build.chorus_version, build.git_revision];
-        let row = self.connection().query_row(&sql, values, Stored::read).optional();
+        let row = connection.query_row(&sql, values, Stored::read).optional();
         row.map_err(|source| self.failed(source))?.map(|stored| self.decode(stored)).transpose()
     }
 
@@ -376,18 +361,5 @@ impl Stored {
             spec: row.get(6)?,
             result: row.get(7)?,
         })
-    }
-}
-
-/// Translates an error of SQLite for the person who named the file.
-fn classify(path: &Path, source: rusqlite::Error) -> StoreError {
-    match source.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => {
-            StoreError::NotAStore { path: path.to_owned(), found: "it is not an SQLite database".to_owned() }
-        }
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::DiskFull) => {
-            StoreError::Unwritable { path: path.to_owned(), reason: source.to_string().to_lowercase() }
-        }
-        _ => StoreError::Database { path: path.to_owned(), source },
     }
 }

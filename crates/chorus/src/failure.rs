@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use chorus_lab::bench::BenchError;
 use chorus_lab::checkpoint::CheckpointError;
+use chorus_lab::cluster::ClusterError;
 use chorus_lab::comparison::CompareError;
 use chorus_lab::document::DocumentError;
 use chorus_lab::export::ExportError;
@@ -198,6 +199,12 @@ impl From<CompareError> for Failure {
             CompareError::Setup(source) => source.into(),
             other => Failure::bad_input(other.to_string()),
         }
+    }
+}
+
+impl From<ClusterError> for Failure {
+    fn from(error: ClusterError) -> Failure {
+        Failure::bad_input(error.to_string())
     }
 }
 

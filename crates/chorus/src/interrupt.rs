@@ -9,6 +9,7 @@ use std::thread;
 
 use chorus_lab::progress::Progress;
 use chorus_lab::run::{RunError, RunResult, RunSpec};
+use chorus_lab::store::StoreError;
 
 use crate::failure::INTERRUPTED;
 
@@ -86,6 +87,10 @@ impl Progress for Tally {
     fn failed(&self, spec: &RunSpec, error: &RunError) {
         self.kept.fetch_add(1, Ordering::Relaxed);
         self.shown.failed(spec, error);
+    }
+
+    fn waits(&self, spec: &RunSpec, error: &StoreError) {
+        self.shown.waits(spec, error);
     }
 
     fn end(&self, cancelled: bool) {

@@ -1,6 +1,7 @@
 //! Tests of the laboratory, one subject per file, with a runner that simulates nothing.
 
 mod claims;
+mod clusters;
 mod comparisons;
 mod documents;
 mod exports;

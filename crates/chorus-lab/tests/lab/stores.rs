@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use chorus_lab::run::{Build, RunError, RunErrorKind};
-use chorus_lab::store::{FORMAT_VERSION, Store};
+use chorus_lab::store::{FORMAT_VERSION, Merged, Store};
 use rusqlite::Connection;
 
 use crate::fake::{Directory, build, failed, record, spec, wrong};
@@ -163,4 +163,45 @@ fn two_stores_on_one_file_see_each_other() {
     two.insert(&record(&spec("no-l1", "stn"))).unwrap();
     assert_eq!(one.records().unwrap(), two.records().unwrap());
     assert_eq!(one.records().unwrap().len(), 2);
+}
+
+#[test]
+fn one_process_at_a_time_makes_runs_and_the_second_is_told_who_is_first() {
+    let directory = Directory::new();
+    let path = directory.join("results.sqlite");
+    let (one, two) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());
+    let hold = one.hold().unwrap();
+    let message = two.hold().unwrap_err().to_string();
+    assert!(message.contains(&format!("(pid {} on ", std::process::id())), "{message}");
+    assert!(message.contains("makes runs for results store") && message.contains("hint: wait until"), "{message}");
+    two.insert(&record(&spec("gpu-vi", "stn"))).unwrap();
+    drop(hold);
+    two.hold().unwrap();
+}
+
+#[test]
+fn a_shard_needs_no_memory_that_machines_share() {
+    let directory = Directory::new();
+    let path = directory.join("shard.sqlite");
+    let shard = Store::create_shard(&path).unwrap();
+    shard.insert(&record(&spec("gpu-vi", "stn"))).unwrap();
+    // Reading it does not change that.
+    assert_eq!(Store::open_existing(&path).unwrap().records().unwrap().len(), 1);
+    for suffix in ["-wal", "-shm"] {
+        assert!(!directory.join(&format!("shard.sqlite{suffix}")).exists(), "{suffix}");
+    }
+}
+
+#[test]
+fn a_record_that_is_there_already_is_not_taken_again() {
+    let directory = Directory::new();
+    let store = Store::open(&directory.join("results.sqlite")).unwrap();
+    let defect = failed(&spec("gpu-vi", "stn"), RunError::new(RunErrorKind::Defect, "slot 3 is taken"));
+    let stuck = failed(&spec("gpu-vi", "stn"), RunError::new(RunErrorKind::Stuck, "no progress"));
+    let (good, bad) = (record(&spec("gpu-vi", "stn")), wrong(&spec("gpu-vi", "stn"), "word 7 is 1"));
+    let fates = [&defect, &defect, &good, &good, &defect, &bad, &stuck]
+        .map(|record| store.merge(std::slice::from_ref(record)).unwrap()[0].clone());
+    use Merged::{Differs, New, There};
+    assert_eq!(fates, [New, There, New, There, There, Differs, Differs]);
+    assert_eq!(store.records().unwrap(), [good]);
 }

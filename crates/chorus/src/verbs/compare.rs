@@ -89,7 +89,8 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
             date: &date::today(),
         })
     };
-    let comparison = interruptible(&cancel, work, || super::reproduce::report_stop(&tally, &arguments.study.out))?;
+    let store = arguments.study.out.join(STORE_FILE);
+    let comparison = interruptible(&cancel, work, || super::reproduce::report_stop(&tally, &store))?;
     if arguments.form.json {
         session.output.json(&comparison.to_json())?;
     } else {

@@ -3,6 +3,7 @@
 pub mod arguments;
 mod bench;
 pub mod check;
+mod collect;
 mod compare;
 mod completions;
 mod explain;
@@ -43,6 +44,8 @@ pub enum Verb {
     Ptx(ptx::Arguments),
     /// Reproduce papers: make their runs, draw their figures and judge their claims.
     Reproduce(reproduce::Arguments),
+    /// Merge what tasks of a cluster have made into the results store.
+    Collect(collect::Arguments),
     /// Compare every protocol with every workload, one table per machine.
     Compare(compare::Arguments),
     /// Compare the simulator with measurements of a real GPU.
@@ -80,6 +83,7 @@ impl Verb {
             Verb::Why(arguments) => why::run(arguments, session),
             Verb::Ptx(arguments) => ptx::run(arguments, session),
             Verb::Reproduce(arguments) => reproduce::run(arguments, session),
+            Verb::Collect(arguments) => collect::run(arguments, session),
             Verb::Compare(arguments) => compare::run(arguments, session),
             Verb::Validate(arguments) => validate::run(arguments, session),
             Verb::Check(arguments) => check::run(arguments, session),

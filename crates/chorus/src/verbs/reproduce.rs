@@ -1,6 +1,8 @@
 //! `chorus reproduce`: makes the runs, figures and claims of papers, and a report about them.
 
+mod cluster;
 mod estimate;
+mod status;
 mod verdicts;
 
 use std::fs;
@@ -20,6 +22,7 @@ use chorus_registry::Registry;
 use clap::Args;
 use comfy_table::Table;
 
+use self::cluster::ClusterArguments;
 use super::arguments::{JsonArgument, ScaleArgument, StudyArguments};
 use crate::failure::{Failure, Verdict, print_error};
 use crate::interrupt::{Tally, interruptible};
@@ -37,6 +40,9 @@ Examples:
   chorus reproduce rec --headline --scale paper
   chorus reproduce --scale paper --estimate   how long that will take, before it runs
   chorus reproduce my-experiment.toml --json
+  chorus reproduce rec --scale paper --slurm --time 4:00:00 --mem 8G   the missing runs, by a cluster
+  chorus reproduce rec --scale paper --shard 3/16   a part of them, by any other scheduler
+  chorus reproduce --status                   how the tasks of a cluster fare; `chorus collect` merges their results
 
 Finished runs are kept at once: the same command goes on where it was stopped, and repeats nothing.";
 
@@ -79,6 +85,8 @@ pub struct Arguments {
     record: Option<PathBuf>,
     #[command(flatten)]
     form: JsonArgument,
+    #[command(flatten)]
+    cluster: ClusterArguments,
 }
 
 impl Arguments {
@@ -88,6 +96,17 @@ impl Arguments {
 }
 
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
+    if arguments.cluster.status {
+        return status::print(&arguments.study.out, arguments.form.json, session);
+    }
+    match &arguments.cluster.plan {
+        Some(plan) => cluster::run_plan(arguments, plan, session),
+        None => run_papers(arguments, &papers(arguments, session)?, session),
+    }
+}
+
+/// The papers that are asked for, with the seeds and the jitter that are asked for.
+fn papers(arguments: &Arguments, session: &Session) -> Result<Vec<Paper>, Failure> {
     let asked: Vec<&str> = match arguments.papers.as_slice() {
         [] => session.registry.experiment_names(),
         papers => papers.iter().map(String::as_str).collect(),
@@ -103,18 +122,35 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     if arguments.whole_inputs {
         papers.iter_mut().for_each(|paper| paper.experiment.take_whole_inputs());
     }
+    Ok(papers)
+}
+
+fn run_papers(arguments: &Arguments, papers: &[Paper], session: &mut Session) -> Result<Verdict, Failure> {
+    if let Some(shard) = arguments.cluster.shard {
+        return cluster::run_shard(arguments, papers, shard, session);
+    }
     // A directory that cannot be written is reported before anything is computed.
     let store = Store::open(&arguments.study.out.join(STORE_FILE))?;
     if arguments.estimate {
-        estimate::print(arguments, &papers, &store, session)?;
-        return Ok(Verdict::of(true));
+        estimate::print(arguments, papers, &store, session)?;
+        return Ok(Verdict::Good);
+    }
+    if arguments.cluster.slurm {
+        let plan = cluster::submit(arguments, papers, &store, session)?;
+        let verdict = match plan.filter(|_| arguments.cluster.wait) {
+            Some(plan) => cluster::wait(&plan, &store, session)?,
+            None => Verdict::Good,
+        };
+        if !arguments.cluster.wait || verdict != Verdict::Good {
+            return Ok(verdict);
+        }
     }
     let cancel = AtomicBool::new(false);
     let tally = Tally::new(session.matrix_progress());
-    let work = || make(session.registry, arguments, &papers, &store, &cancel, &tally);
-    let record = || record(session.registry, arguments, &papers, &store);
+    let work = || make(session.registry, arguments, papers, &store, &cancel, &tally);
+    let record = || record(session.registry, arguments, papers, &store);
     let stopped = || {
-        report_stop(&tally, &arguments.study.out);
+        report_stop(&tally, store.path());
         if let Err(failure) = record() {
             failure.print();
         }
@@ -189,10 +225,9 @@ fn record(registry: &'static Registry, arguments: &Arguments, papers: &[Paper], 
 }
 
 /// Says after Ctrl-C how many runs are kept, and how to go on.
-pub fn report_stop(tally: &Tally, out: &Path) {
+pub fn report_stop(tally: &Tally, store: &Path) {
     tally.stop();
     let (kept, total) = tally.counts();
-    let store = out.join(STORE_FILE);
     let text = match total {
         0 => "\nstopped before the first run\n".to_owned(),
         _ => format!(

@@ -1,5 +1,6 @@
 //! Runs the binary, and makes temporary directories and files for it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -127,4 +128,15 @@ series = [{{ label = "GPU-VI", protocol = "gpu-vi" }}]
         seeds.join(", ")
     );
     directory.file("small.toml", &text)
+}
+
+/// The rows of an export, without the columns about the time that a run took.
+pub fn exported(out: &Path) -> BTreeSet<Vec<String>> {
+    let csv = chorus(&format!("export {}", out.display())).expect_code(0).stdout;
+    let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+    let header = lines.next().expect("a header");
+    let timed = |column: usize| ["wall_s", "user_s"].contains(&header[column].as_str());
+    let kept =
+        |row: Vec<String>| row.into_iter().enumerate().filter(|(column, _)| !timed(*column)).map(|(_, cell)| cell);
+    lines.map(|row| kept(row).collect()).collect()
 }

@@ -2,21 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::chorus::{Directory, Ended, chorus, command, experiment};
-
-/// The rows of an export, without the columns about the time that a run took.
-fn exported(out: &Path) -> BTreeSet<Vec<String>> {
-    let csv = chorus(&format!("export {}", out.display())).expect_code(0).stdout;
-    let mut lines = csv.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
-    let header = lines.next().expect("a header");
-    let timed = |column: usize| ["wall_s", "user_s"].contains(&header[column].as_str());
-    let kept =
-        |row: Vec<String>| row.into_iter().enumerate().filter(|(column, _)| !timed(*column)).map(|(_, cell)| cell);
-    lines.map(|row| kept(row).collect()).collect()
-}
+use crate::chorus::{Directory, Ended, chorus, command, experiment, exported};
 
 #[test]
 fn the_number_of_jobs_changes_no_metric() {

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::thread::available_parallelism;
 
-use chorus_lab::estimate::{Costs, Estimate};
+use chorus_lab::estimate::{Costs, Estimate, duration};
 use chorus_lab::paper::Paper;
 use chorus_lab::reproduce::runs_of;
 use chorus_lab::setup;
@@ -97,15 +97,6 @@ fn conclusion(all: &Estimate, jobs: usize) -> String {
     }
 }
 
-/// A time in the unit that suits it.
-fn duration(seconds: f64) -> String {
-    match seconds {
-        under_minute if under_minute < 60.0 => format!("{under_minute:.1} s"),
-        under_hour if under_hour < 3600.0 => format!("{:.1} min", under_hour / 60.0),
-        hours => format!("{:.1} h", hours / 3600.0),
-    }
-}
-
 fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
@@ -115,8 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_in_units_that_suit_them() {
-        assert_eq!([5.0, 90.0, 9000.0].map(duration), ["5.0 s", "1.5 min", "2.5 h"]);
+    fn memory_is_in_gibibytes() {
         assert_eq!(gibibytes(3 << 29), "1.5 GiB");
     }
 
