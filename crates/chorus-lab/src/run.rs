@@ -249,16 +249,19 @@ pub enum RunErrorKind {
     BadInput,
     /// Chorus itself has a defect.
     Defect,
+    /// Somebody stopped the run before its end. No store keeps that.
+    Stopped,
 }
 
 impl RunErrorKind {
     /// Every kind of failure.
-    pub const ALL: [RunErrorKind; 5] = [
+    pub const ALL: [RunErrorKind; 6] = [
         RunErrorKind::Refused,
         RunErrorKind::Stuck,
         RunErrorKind::Undeclared,
         RunErrorKind::BadInput,
         RunErrorKind::Defect,
+        RunErrorKind::Stopped,
     ];
 
     /// The word for this kind in the store, in exports and in reports.
@@ -269,6 +272,7 @@ impl RunErrorKind {
             RunErrorKind::Undeclared => "undeclared",
             RunErrorKind::BadInput => "bad-input",
             RunErrorKind::Defect => "defect",
+            RunErrorKind::Stopped => "stopped",
         }
     }
 }

@@ -19,6 +19,7 @@ const UNREDUCED: Settings = Settings {
     states: 20_000_000,
     bytes: None,
     threads: None,
+    stop: None,
 };
 
 fn protocol(name: &str) -> &'static dyn Protocol {

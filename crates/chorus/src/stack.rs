@@ -1,25 +1,20 @@
-//! The time of all accesses by cause, for people, for programs and as a page.
+//! The time of all accesses by cause, for people and as a page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chorus_lab::html::{self, Cell, Narrow};
+use chorus_lab::why::Told;
 use chorus_lab::why::stack::{Layer, Sum};
 use chorus_sim::observe::Purpose;
 use comfy_table::Table;
-use serde_json::{Value, json};
 
 use crate::chains::bar;
 use crate::failure::Failure;
 use crate::output::{align_right, count, percent, table};
 use crate::session::Session;
-use crate::verbs::why::Told;
 
 /// Rows of a split. Of more kernels or buffers, those with the most time are shown.
 const ROWS_MAX: usize = 12;
-
-fn cycle(told: &Told) -> u64 {
-    told.why.scene.as_ref().map_or(1, |scene| scene.cycle)
-}
 
 /// The purposes of accesses that wavefronts wait for, with their sums.
 fn sums(told: &Told) -> impl Iterator<Item = (Purpose, Sum)> {
@@ -42,7 +37,7 @@ fn headline(purpose: Purpose, sum: &Sum, cycle: u64) -> String {
 
 /// Prints the time of all accesses by cause, and that of loads by kernel and by buffer.
 pub fn print(told: &Told, session: &mut Session) -> Result<(), Failure> {
-    let cycle = cycle(told);
+    let cycle = told.cycle();
     session.output.line(&told.result.spec.to_string())?;
     for (purpose, sum) in sums(told) {
         session.output.line(&format!("\n{}", headline(purpose, &sum, cycle)))?;
@@ -117,7 +112,7 @@ pub fn print_difference(one: &Told, other: &Told, session: &mut Session) -> Resu
         if sums.iter().any(|sum| sum.accesses > 0) {
             let [ours, theirs] = sums.each_ref().map(|sum| count(sum.accesses));
             session.output.line(&format!("\n{}: {ours} under {name}, {theirs} under {other_name}", purpose.name()))?;
-            session.output.table(&difference([name, other_name], &sums, [cycle(one), cycle(other)]))?;
+            session.output.table(&difference([name, other_name], &sums, [one.cycle(), other.cycle()]))?;
         }
     }
     Ok(())
@@ -145,38 +140,6 @@ fn difference(names: [&str; 2], sums: &[Sum; 2], cycle: [u64; 2]) -> Table {
     table
 }
 
-/// The time of all accesses, for programs.
-pub fn to_json(told: &Told) -> Value {
-    let stack = &told.why.stack;
-    let purposes = Purpose::AWAITED.into_iter().filter(|&purpose| stack.of(purpose).accesses > 0).map(|purpose| {
-        let kernels = stack.split(purpose, |group| group.kernel.to_string());
-        let buffers = stack.split(purpose, |group| group.buffer.map_or_else(String::new, |buffer| buffer.to_string()));
-        let split = |sums: BTreeMap<String, Sum>| -> BTreeMap<String, Value> {
-            sums.into_iter().map(|(name, sum)| (name, sum_to_json(&sum))).collect()
-        };
-        let mut value = sum_to_json(&stack.of(purpose));
-        value["purpose"] = json!(purpose.name());
-        value["by_kernel"] = json!(split(kernels));
-        value["by_buffer"] = json!(split(buffers));
-        value
-    });
-    json!({
-        "run": told.result.spec.to_string(),
-        "cycles": told.result.cycles,
-        "result": told.result.result.name(),
-        "ticks_per_cycle": cycle(told),
-        "stacks": purposes.collect::<Vec<_>>(),
-    })
-}
-
-fn sum_to_json(sum: &Sum) -> Value {
-    let layers: BTreeMap<String, Value> = sum
-        .layers()
-        .map(|(layer, time)| (layer.key(), json!({ "ticks": time.ticks, "for_others": time.for_others })))
-        .collect();
-    json!({ "accesses": sum.accesses, "ticks": sum.ticks(), "layers": layers })
-}
-
 /// A page with one stack for every run and purpose, which says the same without colours.
 pub fn page(told: &[Told]) -> String {
     let mut body = "<h1>Where time goes</h1>\n".to_owned();
@@ -184,8 +147,8 @@ pub fn page(told: &[Told]) -> String {
         let (title, cycles) = (told.result.spec.to_string(), count(told.result.cycles));
         body += &format!("<h2>{}</h2>\n<p>{cycles} cycles.</p>\n", html::escape(&title));
         for (purpose, sum) in sums(told) {
-            body += &format!("<h3>{}</h3>\n", html::escape(&headline(purpose, &sum, cycle(told))));
-            body += &rows(&sum, cycle(told));
+            body += &format!("<h3>{}</h3>\n", html::escape(&headline(purpose, &sum, told.cycle())));
+            body += &rows(&sum, told.cycle());
         }
     }
     html::page("Where time goes", &body)

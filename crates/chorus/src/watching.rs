@@ -74,6 +74,7 @@ impl WatchArguments {
             distributions: self.distributions.is_some(),
             sharing: self.sharing,
             observer,
+            stop: None,
         }
     }
 

@@ -290,6 +290,7 @@ pub(crate) struct Machine<'m, const W: usize> {
     tallies: &'static [TallySpec],
     sampler: Sampler,
     shown: Option<&'m Progress>,
+    stop: Option<&'m AtomicBool>,
     /// Line accesses accepted so far.
     accesses: u64,
 }
@@ -351,6 +352,7 @@ where
             tallies: protocol.tallies(),
             sampler: Sampler::new(watch.every.map(|cycles| plan.clocks.core.cycles(cycles))),
             shown: watch.progress,
+            stop: watch.stop,
             accesses: 0,
         };
         program(&mut machine)
@@ -420,6 +422,9 @@ impl<const W: usize> Machine<'_, W> {
             self.run_turn(until)?;
             if let Some(progress) = self.shown {
                 self.show(progress);
+            }
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(SimError::Stopped);
             }
         }
     }

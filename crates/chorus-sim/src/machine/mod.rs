@@ -66,6 +66,9 @@ pub enum SimError {
     /// A kernel writes what its program declares read-only.
     #[error("{0}")]
     ReadOnlyWritten(Box<ReadOnlyWritten>),
+    /// Somebody stopped the run.
+    #[error("the run was stopped before its end")]
+    Stopped,
 }
 
 impl From<Unspecified> for Box<SimError> {

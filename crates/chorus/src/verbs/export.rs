@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use chorus_lab::export::{Content, write_csv, write_csv_file, write_parquet_file};
+use chorus_lab::columns::Content;
+use chorus_lab::export::{write_csv, write_csv_file, write_parquet_file};
 use chorus_lab::reproduce::STORE_FILE;
 use chorus_lab::run::Record;
 use chorus_lab::store::Store;

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use chorus_lab::annotate::Annotate;
-use chorus_lab::run::{CheckResult, RunResult, RunSpec};
+use chorus_lab::run::{CheckResult, RunSpec};
 use chorus_lab::setup;
 use chorus_lab::simulate::Manner;
-use chorus_lab::why::{Selection, Why, why};
+use chorus_lab::why::{Selection, Told, why};
 use clap::Args;
 use serde_json::json;
 
@@ -86,19 +86,13 @@ fn wave(text: &str) -> Result<(u16, u16), String> {
     parts.ok_or_else(|| "expected the number of a private cache and of a slot, such as 3.7".to_owned())
 }
 
-/// A run with what was observed in it.
-pub struct Told {
-    pub result: RunResult,
-    pub why: Why,
-}
-
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocols = std::iter::once(&arguments.protocol).chain(&arguments.against);
     let told = protocols.map(|protocol| tell(protocol, arguments, session)).collect::<Result<Vec<Told>, Failure>>()?;
     let is_sum = arguments.aggregate || arguments.against.is_some();
     if arguments.form.json {
         let runs: Vec<_> =
-            told.iter().map(|told| if is_sum { stack::to_json(told) } else { chains::to_json(told) }).collect();
+            told.iter().map(|told| if is_sum { told.stacks_to_json() } else { told.chains_to_json() }).collect();
         session.output.json(&json!({ "schema_version": JSON_SCHEMA_VERSION, "runs": runs }))?;
     } else {
         match told.as_slice() {
@@ -140,26 +134,5 @@ fn tell(protocol: &str, arguments: &Arguments, session: &Session) -> Result<Told
     let activity = session.activity(None);
     activity.begin(spec.to_string());
     let manner = Manner { allow_incoherent, ..Manner::default() };
-    let (result, why) = chorus_program::with_printing(true, || why(&spec, &setup, manner, selection))?;
-    drop(activity);
-    if why.stack.is_empty() {
-        return Err(Failure::bad_input(nothing(arguments, &why)));
-    }
-    Ok(Told { result, why })
-}
-
-/// The message about a selection that holds for no access.
-fn nothing(arguments: &Arguments, why: &Why) -> String {
-    let hint =
-        "hint: without --load, --line and --wave, the slowest loads are shown with their numbers, lines and waves";
-    let what = match (arguments.load, arguments.line, arguments.wave) {
-        (Some(number), ..) => format!("the run has no access of number {number}"),
-        (None, Some(address), _) => {
-            let end = why.scene.as_ref().and_then(|scene| scene.buffers.last()).map_or(0, |buffer| buffer.end * 4);
-            format!("no access touches the line of address {address:#x}; the program's memory ends at {end:#x}")
-        }
-        (None, None, Some((cache, slot))) => format!("the run has no access of wavefront slot {slot} of L1.{cache}"),
-        (None, None, None) => "the run has no access at all".to_owned(),
-    };
-    format!("{what}\n{hint}")
+    Ok(chorus_program::with_printing(true, || why(&spec, &setup, manner, selection))?)
 }

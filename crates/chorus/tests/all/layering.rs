@@ -34,7 +34,10 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "chorus-workloads",
         ],
     ),
-    ("chorus-proof", &["chorus-lab", "chorus-protocol", "chorus-registry", "chorus-system", "chorus-verify"]),
+    (
+        "chorus-proof",
+        &["chorus-lab", "chorus-litmus", "chorus-protocol", "chorus-registry", "chorus-system", "chorus-verify"],
+    ),
     (
         "chorus",
         &[
