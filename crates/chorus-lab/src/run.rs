@@ -329,6 +329,40 @@ pub struct Record {
 }
 
 impl Record {
+    /// The record of a finished run.
+    pub fn of(result: RunResult) -> Record {
+        let RunResult { chorus_version, git_revision, .. } = &result;
+        Record {
+            spec: result.spec.clone(),
+            config_hash: result.config_hash.clone(),
+            build: Build { chorus_version: chorus_version.clone(), git_revision: git_revision.clone() },
+            outcome: Outcome::Finished(Box::new(result)),
+        }
+    }
+
+    /// The record as `chorus run --json` prints it. A run that gave no result has its kind of failure as `result`, and
+    /// a message.
+    pub fn to_json(&self) -> Value {
+        match &self.outcome {
+            Outcome::Finished(result) => result.to_json(),
+            Outcome::Failed(error) => json!({
+                "schema_version": JSON_SCHEMA_VERSION,
+                "system": self.spec.system,
+                "protocol": self.spec.protocol,
+                "workload": self.spec.workload,
+                "scale": self.spec.scale.name(),
+                "seed": self.spec.seed,
+                "set": self.spec.set,
+                "annotate": self.spec.annotate.name(),
+                "config_hash": self.config_hash,
+                "chorus_version": self.build.chorus_version,
+                "git_revision": self.build.git_revision,
+                "result": error.kind.name(),
+                "message": error.message,
+            }),
+        }
+    }
+
     /// The result of a finished run; none for a run that failed.
     pub fn result(&self) -> Option<&RunResult> {
         match &self.outcome {

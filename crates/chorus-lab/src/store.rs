@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::Value;
 
+use crate::reproduce::STORE_FILE;
 use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec};
 
 /// The format version that this build reads and writes. It is SQLite's `user_version`.
@@ -70,6 +71,18 @@ pub enum StoreError {
         path: PathBuf,
         /// The reason that the operating system or SQLite gives.
         reason: String,
+    },
+    /// There is no store where one should be read.
+    #[error(
+        "{shown} holds no results: {store} does not exist\nhint: `chorus reproduce --out {shown}` makes some",
+        shown = results.display(),
+        store = path.display()
+    )]
+    NoResults {
+        /// The directory or file that was asked for.
+        results: PathBuf,
+        /// The path of the store that would be there.
+        path: PathBuf,
     },
     /// The file is not a results store.
     #[error("{} is not a Chorus results store: {found}; give another directory, or move that file away", path.display())]
@@ -131,6 +144,20 @@ impl Store {
         }
         OpenOptions::new().append(true).create(true).open(path).map_err(unwritable)?;
         Self::connect(path)
+    }
+
+    /// Makes a store in memory, for runs that nobody keeps.
+    pub fn in_memory() -> Result<Store, StoreError> {
+        Self::try_connect(Path::new(":memory:"))
+    }
+
+    /// Opens the store of a directory of results, or a store by its own path. It must exist.
+    pub fn open_results(results: &Path) -> Result<Store, StoreError> {
+        let path = if results.is_dir() { results.join(STORE_FILE) } else { results.to_owned() };
+        if !path.exists() {
+            return Err(StoreError::NoResults { results: results.to_owned(), path });
+        }
+        Self::open_existing(&path)
     }
 
     /// Opens a store that must exist. If it lies on a disk that cannot be written, it can be read all the same.
