@@ -40,7 +40,10 @@
 //! | `report.rs`, `report/` | one page per paper |
 //! | `dashboard.rs` | the index of pages |
 //! | `estimate.rs` | how long runs will take, from what earlier ones cost |
+//! | `columns.rs` | finished runs as columns of values |
 //! | `export.rs` | finished runs as CSV and Parquet |
+//! | `catalogue.rs` | everything that a registry names, as JSON |
+//! | `message.rs` | messages to people: an error, a line of a file, and advice |
 //! | `reproduce.rs` | all of it for one or more papers |
 //! | `validation.rs`, `validation/` | the simulator compared with measurements of a real GPU |
 //! | `timeline.rs`, `timeline/` | what happened when in a run, as a trace for Perfetto |
@@ -49,10 +52,12 @@
 
 pub mod annotate;
 pub mod bench;
+pub mod catalogue;
 pub mod chart;
 pub mod checkpoint;
 pub mod claim;
 pub mod cluster;
+pub mod columns;
 pub mod comparison;
 pub mod dashboard;
 pub mod document;
@@ -64,6 +69,7 @@ pub mod html;
 pub mod interval;
 pub mod jobs;
 pub mod matrix;
+pub mod message;
 pub mod note;
 pub mod notes;
 pub mod own_graph;

@@ -267,16 +267,19 @@ pub enum RunErrorKind {
     BadInput,
     /// Chorus itself has a defect.
     Defect,
+    /// Somebody stopped the run before its end. No store keeps that.
+    Stopped,
 }
 
 impl RunErrorKind {
     /// Every kind of failure.
-    pub const ALL: [RunErrorKind; 5] = [
+    pub const ALL: [RunErrorKind; 6] = [
         RunErrorKind::Refused,
         RunErrorKind::Stuck,
         RunErrorKind::Undeclared,
         RunErrorKind::BadInput,
         RunErrorKind::Defect,
+        RunErrorKind::Stopped,
     ];
 
     /// The word for this kind in the store, in exports and in reports.
@@ -287,6 +290,7 @@ impl RunErrorKind {
             RunErrorKind::Undeclared => "undeclared",
             RunErrorKind::BadInput => "bad-input",
             RunErrorKind::Defect => "defect",
+            RunErrorKind::Stopped => "stopped",
         }
     }
 }
@@ -343,6 +347,40 @@ pub struct Record {
 }
 
 impl Record {
+    /// The record of a finished run.
+    pub fn of(result: RunResult) -> Record {
+        let RunResult { chorus_version, git_revision, .. } = &result;
+        Record {
+            spec: result.spec.clone(),
+            config_hash: result.config_hash.clone(),
+            build: Build { chorus_version: chorus_version.clone(), git_revision: git_revision.clone() },
+            outcome: Outcome::Finished(Box::new(result)),
+        }
+    }
+
+    /// The record as `chorus run --json` prints it. A run that gave no result has its kind of failure as `result`, and
+    /// a message.
+    pub fn to_json(&self) -> Value {
+        match &self.outcome {
+            Outcome::Finished(result) => result.to_json(),
+            Outcome::Failed(error) => json!({
+                "schema_version": JSON_SCHEMA_VERSION,
+                "system": self.spec.system,
+                "protocol": self.spec.protocol,
+                "workload": self.spec.workload,
+                "scale": self.spec.scale.name(),
+                "seed": self.spec.seed,
+                "set": self.spec.set,
+                "annotate": self.spec.annotate.name(),
+                "config_hash": self.config_hash,
+                "chorus_version": self.build.chorus_version,
+                "git_revision": self.build.git_revision,
+                "result": error.kind.name(),
+                "message": error.message,
+            }),
+        }
+    }
+
     /// The result of a finished run; none for a run that failed.
     pub fn result(&self) -> Option<&RunResult> {
         match &self.outcome {

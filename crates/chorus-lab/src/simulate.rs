@@ -248,6 +248,7 @@ fn run(setup: &Setup, spec: &RunSpec, manner: Manner<'_>) -> Result<(Simulated, 
 fn failure(error: SimError) -> RunError {
     let kind = match &error {
         SimError::Stuck(_) => RunErrorKind::Stuck,
+        SimError::Stopped => RunErrorKind::Stopped,
         SimError::Unspecified(_) | SimError::Waits(_) => RunErrorKind::Defect,
         SimError::Unsupported(_) | SimError::Damaged(_) => RunErrorKind::BadInput,
         SimError::Undeclared(_) | SimError::ReadOnlyWritten(_) => RunErrorKind::Undeclared,

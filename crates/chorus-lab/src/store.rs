@@ -25,6 +25,8 @@ use self::error::classify;
 pub use self::error::StoreError;
 pub use self::hold::Hold;
 pub use self::merge::Merged;
+use crate::reproduce::STORE_FILE;
+use crate::reproduce::STORE_FILE;
 use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec};
 
 /// The format version that this build reads and writes. It is SQLite's `user_version`.
@@ -104,6 +106,20 @@ impl Store {
     /// Makes a shard: a store that machines which share only a disk may use.
     pub fn create_shard(path: &Path) -> Result<Store, StoreError> {
         Self::connect(path, Journal::AsItIs)
+    }
+
+    /// Makes a store in memory, for runs that nobody keeps.
+    pub fn in_memory() -> Result<Store, StoreError> {
+        Self::try_connect(Path::new(":memory:"), Journal::AsItIs)
+    }
+
+    /// Opens the store of a directory of results, or a store by its own path. It must exist.
+    pub fn open_results(results: &Path) -> Result<Store, StoreError> {
+        let path = if results.is_dir() { results.join(STORE_FILE) } else { results.to_owned() };
+        if !path.exists() {
+            return Err(StoreError::NoResults { results: results.to_owned(), path });
+        }
+        Self::open_existing(&path)
     }
 
     /// Opens a store that must exist. If it lies on a disk that cannot be written, it can be read all the same.

@@ -3,6 +3,7 @@
 //! An access has a chain of intervals that adjoin from its issue to its end ([`chorus_sim::observe`]). Here, the chains
 //! that somebody asks for are kept, and all chains are added up to a [`stack::Stack`].
 
+mod json;
 pub mod page;
 pub mod stack;
 pub mod stage;
@@ -11,10 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chorus_sim::Watch;
 use chorus_sim::observe::{Access, Interval, Observer, Purpose, Scene, SharedObserver};
+use serde_json::Value;
 
-use self::stack::Stack;
+use self::stack::{Stack, Sum};
 use self::stage::Stage;
-use crate::run::{RunError, RunResult, RunSpec};
+use crate::run::{RunError, RunErrorKind, RunResult, RunSpec};
 use crate::setup::Setup;
 use crate::simulate::{Manner, simulate_on};
 
@@ -98,26 +100,73 @@ impl Observer for Why {
     }
 }
 
-/// Makes one run and says where the time of the selected accesses went.
-pub fn why(
-    spec: &RunSpec,
-    setup: &Setup,
-    manner: Manner<'_>,
-    selection: Selection,
-) -> Result<(RunResult, Why), RunError> {
+/// A run with what was observed in it.
+#[derive(Debug)]
+pub struct Told {
+    /// The result of the run.
+    pub result: RunResult,
+    /// The accesses that were asked for, and the sum of all.
+    pub why: Why,
+}
+
+impl Told {
+    /// The length of a core cycle in ticks.
+    pub fn cycle(&self) -> u64 {
+        self.why.scene.as_ref().map_or(1, |scene| scene.cycle)
+    }
+
+    /// The purposes of accesses that wavefronts wait for, with their sums.
+    pub fn sums(&self) -> impl Iterator<Item = (Purpose, Sum)> {
+        let sums = Purpose::AWAITED.into_iter().map(|purpose| (purpose, self.why.stack.of(purpose)));
+        sums.filter(|(_, sum)| sum.accesses > 0)
+    }
+
+    /// The slowest of the accesses that were asked for, as `chorus why --json` prints them.
+    pub fn chains_to_json(&self) -> Value {
+        json::chains(self)
+    }
+
+    /// The time of all accesses by cause, as `chorus why --aggregate --json` prints it.
+    pub fn stacks_to_json(&self) -> Value {
+        json::stacks(self)
+    }
+}
+
+/// Makes one run and says where the time of the selected accesses went. A selection that holds for no access is an
+/// error.
+pub fn why(spec: &RunSpec, setup: &Setup, manner: Manner<'_>, selection: Selection) -> Result<Told, RunError> {
     let why = Arc::new(Mutex::new(Why { selection, ..Why::default() }));
     let observer: SharedObserver = why.clone();
     let watch = Watch { observer: Some(&observer), ..manner.watch };
     let result = simulate_on(spec, setup, Manner { watch, ..manner })?;
-    let told = std::mem::take(&mut *why.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok((result, told))
+    let why = std::mem::take(&mut *why.lock().unwrap_or_else(PoisonError::into_inner));
+    match why.stack.is_empty() {
+        true => Err(RunError::new(RunErrorKind::BadInput, nothing(&selection, &why))),
+        false => Ok(Told { result, why }),
+    }
+}
+
+/// The message about a selection that holds for no access.
+fn nothing(selection: &Selection, why: &Why) -> String {
+    let hint =
+        "hint: without --load, --line and --wave, the slowest loads are shown with their numbers, lines and waves";
+    let what = match (selection.number, selection.address, selection.wave) {
+        (Some(number), ..) => format!("the run has no access of number {number}"),
+        (None, Some(address), _) => {
+            let end = why.scene.as_ref().and_then(|scene| scene.buffers.last()).map_or(0, |buffer| buffer.end * 4);
+            format!("no access touches the line of address {address:#x}; the program's memory ends at {end:#x}")
+        }
+        (None, None, Some((cache, slot))) => format!("the run has no access of wavefront slot {slot} of L1.{cache}"),
+        (None, None, None) => "the run has no access at all".to_owned(),
+    };
+    format!("{what}\n{hint}")
 }
 
 /// Makes a run that is observed: its metrics also say what its accesses waited for.
 pub(crate) fn observe(spec: &RunSpec, setup: &Setup, manner: Manner<'_>) -> Result<RunResult, RunError> {
-    let (mut result, why) = why(spec, setup, manner, Selection::default())?;
-    let cycle = why.scene.as_ref().map_or(1, |scene| scene.cycle);
-    let cycles = |stage: Stage| stage.ticks(&why.stack) as f64 / cycle as f64;
-    result.metrics.extend(Stage::ALL.map(|stage| (stage.metric().to_owned(), cycles(stage))));
-    Ok(result)
+    let mut told = why(spec, setup, manner, Selection::default())?;
+    let cycles = |stage: Stage| stage.ticks(&told.why.stack) as f64 / told.cycle() as f64;
+    let metrics = Stage::ALL.map(|stage| (stage.metric().to_owned(), cycles(stage)));
+    told.result.metrics.extend(metrics);
+    Ok(told.result)
 }

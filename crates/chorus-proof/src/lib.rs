@@ -6,6 +6,10 @@
 //! |---|---|
 //! | `collect.rs` | runs all checks of one protocol |
 //! | `checked.rs` | result of one configuration |
+//! | `checking.rs` | check of one protocol in the configurations that are asked for |
+//! | `elided.rs` | Chiplet Coherence Table, explored with the L2s that it commands |
+//! | `litmus_input.rs` | litmus tests that are asked for: names, files, folders |
+//! | `litmus_run.rs` | litmus tests on one protocol, one after the other |
 //! | `largest.rs` | largest machines that were explored to their end, and the table of them |
 //! | `tortured.rs` | result of the random driver on one protocol |
 //! | `networks.rs` | result of the search for the fewest virtual networks |
@@ -19,12 +23,16 @@
 //! | `facts.rs`, `facts/` | facts that are counted in controllers and machines, for claims of papers |
 
 mod checked;
+pub mod checking;
 pub mod collect;
 mod diagram;
+pub mod elided;
 pub mod facts;
 pub mod faults;
 mod json;
 mod largest;
+pub mod litmus_input;
+pub mod litmus_run;
 mod mutant_tables;
 pub mod mutants;
 pub mod networks;

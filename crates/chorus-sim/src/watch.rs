@@ -1,6 +1,7 @@
-//! Everything that a run shows while it goes on, and that it notes beside its counters. No result depends on it.
+//! Everything that a run shows while it goes on, and that it notes beside its counters. No result depends on it. The
+//! run can also be stopped.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::distribution::Distributions;
 use crate::observe::SharedObserver;
@@ -20,6 +21,8 @@ pub struct Watch<'w> {
     pub sharing: bool,
     /// Somebody who is told what happens, with whom the run has one thread.
     pub observer: Option<&'w SharedObserver>,
+    /// A flag that somebody sets to end the run early, with [`SimError::Stopped`](crate::SimError::Stopped).
+    pub stop: Option<&'w AtomicBool>,
     /// Somebody who keeps checkpoints of the run.
     pub checkpoints: Option<&'w dyn Checkpoints>,
     /// The checkpoint that the run goes on from. It was kept by the same build of this program, of the same programs on

@@ -350,6 +350,7 @@ impl Exploration {
     }
 
     fn bounded(&self, settings: &Settings, byte_limit: usize) -> Result<(), Stop> {
+        settings.stopped().map_err(Stop::Bound)?;
         if self.seen.len() > settings.states {
             return Err(Stop::Bound(Bound::States(settings.states)));
         }

@@ -1,6 +1,7 @@
 //! The extent and the means of a search.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The treatment of states that are mirror images of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub enum Storage {
 }
 
 /// The settings of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Whether mirror images count as one state.
     pub reduction: Reduction,
@@ -46,6 +47,8 @@ pub struct Settings {
     /// The number of threads that search. Where it is not given, as many as there are cores. Results do not depend on
     /// it.
     pub threads: Option<usize>,
+    /// A flag that somebody sets to end the search early.
+    pub stop: Option<&'static AtomicBool>,
 }
 
 /// The most states that a search visits unless told otherwise.
@@ -63,6 +66,7 @@ impl Default for Settings {
             states: STATE_LIMIT,
             bytes: None,
             threads: None,
+            stop: None,
         }
     }
 }
@@ -71,6 +75,16 @@ impl Settings {
     /// The default settings with another bound on states.
     pub fn with_states(states: usize) -> Settings {
         Settings { states, ..Settings::default() }
+    }
+
+    /// Whether somebody has stopped the search.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// [`Bound::Stopped`] once somebody has stopped the search.
+    pub(crate) fn stopped(&self) -> Result<(), Bound> {
+        if self.is_stopped() { Err(Bound::Stopped) } else { Ok(()) }
     }
 
     /// The most bytes for states, given or derived from the machine.
@@ -94,6 +108,8 @@ pub enum Bound {
     States(usize),
     /// The number of bytes for states.
     Bytes(usize),
+    /// Somebody stopped the search.
+    Stopped,
 }
 
 impl fmt::Display for Bound {
@@ -101,6 +117,7 @@ impl fmt::Display for Bound {
         match self {
             Bound::States(limit) => write!(f, "the bound of {limit} states was met"),
             Bound::Bytes(limit) => write!(f, "the bound of {} MiB of memory was met", limit >> 20),
+            Bound::Stopped => f.write_str("it was stopped"),
         }
     }
 }

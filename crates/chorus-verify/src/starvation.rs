@@ -127,8 +127,11 @@ impl Waits {
             if self.states.len() > settings.states {
                 return Err(Stop::Bound(Bound::States(settings.states)));
             }
-            if self.graph.len().is_multiple_of(1024) && self.bytes() > byte_limit {
-                return Err(Stop::Bound(Bound::Bytes(byte_limit)));
+            if self.graph.len().is_multiple_of(1024) {
+                settings.stopped().map_err(Stop::Bound)?;
+                if self.bytes() > byte_limit {
+                    return Err(Stop::Bound(Bound::Bytes(byte_limit)));
+                }
             }
             let from = self.graph.len() as u32;
             moves.find(&self.machine, &self.states[from as usize]);

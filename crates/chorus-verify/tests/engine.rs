@@ -1,7 +1,11 @@
 //! Does a search find the same, however it searches?
 
+use std::sync::atomic::AtomicBool;
+
 use chorus_protocol::registry::{PROTOCOLS, Protocol, find};
-use chorus_verify::check::{CheckConfig, CheckReport, Verdict, check_with, find_configuration, smoke_configurations};
+use chorus_verify::check::{
+    CheckConfig, CheckReport, Verdict, check_with, configurations, find_configuration, smoke_configurations,
+};
 use chorus_verify::config::MachineConfig;
 use chorus_verify::explore::{End, Exploration, OnForbidden};
 use chorus_verify::faults::find_fault;
@@ -19,6 +23,7 @@ const UNREDUCED: Settings = Settings {
     states: 20_000_000,
     bytes: None,
     threads: None,
+    stop: None,
 };
 
 fn protocol(name: &str) -> &'static dyn Protocol {
@@ -208,4 +213,16 @@ fn a_search_that_meets_its_bound_on_memory_says_so() {
         "{}",
         report.to_text()
     );
+}
+
+#[test]
+fn a_search_that_is_stopped_shows_nothing() {
+    static STOP: AtomicBool = AtomicBool::new(true);
+    let settings = Settings { stop: Some(&STOP), ..Settings::default() };
+    let endless = configurations(protocol("mesi")).into_iter().find(|config| config.machine.is_endless());
+    for config in [smoke(), endless.unwrap()] {
+        let report = check_with(protocol("mesi"), None, &config, &settings);
+        assert_eq!(report.verdict, Verdict::Bounded(Bound::Stopped), "{}", config.name);
+        assert!(!report.passed());
+    }
 }

@@ -1,11 +1,9 @@
-//! Chains of accesses for people and programs: what each waited for, from its issue to its end.
+//! Chains of accesses for people: what each waited for, from its issue to its end.
 
-use chorus_lab::why::Kept;
-use chorus_lab::why::page::Told;
+use chorus_lab::why::{Kept, Told};
 use chorus_protocol::address::Topology;
 use chorus_sim::observe::{Access, Interval, Scene, Served};
 use comfy_table::Table;
-use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{align_right, count, table};
@@ -91,7 +89,7 @@ fn chain(kept: &Kept, scene: &Scene) -> Table {
             bar(ticks, longest),
             interval.cause.name().to_owned(),
             scene.topology.name(interval.place),
-            message(interval, scene).to_owned(),
+            scene.message_name(interval).to_owned(),
             others,
         ]);
     }
@@ -99,53 +97,8 @@ fn chain(kept: &Kept, scene: &Scene) -> Table {
     table
 }
 
-fn message(interval: &Interval, scene: &Scene) -> &'static str {
-    interval.message.and_then(|kind| scene.messages.get(usize::from(kind))).map_or("", |spec| spec.name)
-}
-
 fn name(other: Served, topology: Topology) -> String {
     format!("{} {} ({})", other.purpose.one(), other.number.0, topology.name(other.cache))
-}
-
-/// The slowest of the accesses that were asked for, for programs.
-pub fn to_json(told: &Told) -> Value {
-    let scene = told.why.scene.as_ref();
-    let accesses: Vec<Value> =
-        scene.iter().flat_map(|scene| told.why.kept.iter().map(|kept| kept_to_json(kept, scene))).collect();
-    json!({
-        "run": told.result.spec.to_string(),
-        "cycles": told.result.cycles,
-        "result": told.result.result.name(),
-        "ticks_per_cycle": scene.map(|scene| scene.cycle),
-        "accesses": accesses,
-    })
-}
-
-fn kept_to_json(kept: &Kept, scene: &Scene) -> Value {
-    let access = &kept.access;
-    let intervals = kept.chain.iter().map(|interval| {
-        json!({
-            "from": interval.from,
-            "until": interval.until,
-            "cause": interval.cause.key(),
-            "at": scene.topology.name(interval.place),
-            "message": interval.message.map(|_| message(interval, scene)),
-            "probe": interval.is_probe,
-            "for": interval.other.map(|other| other.number.0),
-        })
-    });
-    json!({
-        "number": access.served.number.0,
-        "purpose": access.served.purpose.one(),
-        "cache": scene.topology.name(access.served.cache),
-        "slot": access.served.wave,
-        "kernel": &*access.kernel,
-        "address": access.line.map(|line| line * u64::from(scene.line_bytes)),
-        "buffer": access.line.and_then(|line| scene.buffer_of(line)),
-        "issued": access.issued,
-        "ended": access.ended,
-        "intervals": intervals.collect::<Vec<_>>(),
-    })
 }
 
 #[cfg(test)]

@@ -6,11 +6,13 @@
 use std::io::{self, Write};
 
 use chorus_lab::bench::BenchError;
+use chorus_lab::catalogue::CatalogueError;
 use chorus_lab::checkpoint::CheckpointError;
 use chorus_lab::cluster::ClusterError;
 use chorus_lab::comparison::CompareError;
 use chorus_lab::document::DocumentError;
 use chorus_lab::export::ExportError;
+use chorus_lab::message;
 use chorus_lab::reproduce::ReproduceError;
 use chorus_lab::run::{RunError, RunErrorKind};
 use chorus_lab::setup::SetupError;
@@ -99,7 +101,7 @@ impl Failure {
 
     /// The message as JSON, for programs.
     pub fn to_json(&self) -> Value {
-        let (what, hints) = split(&self.message);
+        let (what, hints) = message::split(&self.message);
         let hints: Vec<&str> = hints.iter().map(|hint| hint.trim_start_matches("hint: ")).collect();
         json!({ "error": what.join("\n"), "hints": hints, "exit_code": self.exit_code })
     }
@@ -107,13 +109,7 @@ impl Failure {
 
 /// Writes an error to stderr. If that fails, nobody is left who could be told.
 pub fn print_error(message: &str, excerpt: Option<&str>) {
-    let (what, advice) = split(message);
-    let mut text = format!("error: {}\n", what.join("\n"));
-    text.push_str(excerpt.unwrap_or_default());
-    if !advice.is_empty() {
-        text.push_str(&format!("\n{}\n", advice.join("\n")));
-    }
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(format!("error: {}", message::shown(message, excerpt)).as_bytes());
 }
 
 /// Writes to stderr what does not end a verb, but what its user should know.
@@ -124,14 +120,6 @@ pub fn print_warning(message: &str) {
 /// Writes a line to stderr. If that fails, nobody is left who could be told.
 pub fn print_note(message: &str) {
     let _ = io::stderr().write_all(format!("{message}\n").as_bytes());
-}
-
-/// Splits a message into the lines before its first hint, and the hints.
-fn split(message: &str) -> (Vec<&str>, Vec<&str>) {
-    let mut lines: Vec<&str> = message.lines().collect();
-    let advice_at = lines.iter().position(|line| line.starts_with("hint: ")).unwrap_or(lines.len());
-    let advice = lines.split_off(advice_at);
-    (lines, advice)
 }
 
 impl From<SystemError> for Failure {
@@ -146,6 +134,12 @@ impl From<SetupError> for Failure {
     }
 }
 
+impl From<CatalogueError> for Failure {
+    fn from(error: CatalogueError) -> Failure {
+        Failure::at_place(&error, error.place())
+    }
+}
+
 impl From<DocumentError> for Failure {
     fn from(error: DocumentError) -> Failure {
         Failure::at_place(&error, error.place())
@@ -156,7 +150,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error.kind {
             RunErrorKind::Refused | RunErrorKind::BadInput => Failure::bad_input(error.message),
-            RunErrorKind::Stuck | RunErrorKind::Undeclared | RunErrorKind::Defect => {
+            RunErrorKind::Stuck | RunErrorKind::Undeclared | RunErrorKind::Defect | RunErrorKind::Stopped => {
                 Failure::check_failed(error.message)
             }
         }

@@ -1,170 +1,59 @@
-//! The litmus tests that a command line means: tests of the registry by name, or tests in files and folders.
+//! The litmus tests that a command line means, and what it prints of those that cannot be run.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use chorus_litmus::error::LitmusError;
-use chorus_litmus::parse::{Parsed, parse_all};
-use chorus_registry::{Registry, unknown};
+use chorus_proof::litmus_input::{self, LitmusInput};
+use chorus_registry::Registry;
 use chorus_verify::litmus::SuiteTest;
-use serde_json::{Value, json};
 
-use crate::failure::{Failure, Verdict};
+use crate::failure::{Failure, Verdict, print_error};
 use crate::session::Session;
-
-/// The litmus tests that a command line asks for.
-#[derive(Debug, Default)]
-pub struct LitmusInput {
-    /// The tests to run.
-    pub tests: Vec<SuiteTest>,
-    /// The tests that need something that Chorus does not model: name and reason.
-    pub unsupported: Vec<(String, String)>,
-    /// The files that cannot be used. The tests of the others are run all the same.
-    pub bad_files: Vec<BadFile>,
-}
-
-/// A file that holds no litmus tests, or a mistake.
-#[derive(Debug)]
-pub struct BadFile {
-    path: PathBuf,
-    /// The line of the mistake, where the file could be read.
-    line: Option<usize>,
-    reason: Failure,
-}
-
-impl BadFile {
-    /// The file as JSON.
-    pub fn to_json(&self) -> Value {
-        json!({ "file": self.path.display().to_string(), "line": self.line, "error": self.reason.to_json()["error"] })
-    }
-}
 
 /// Whether every outcome of every test is shown: if tests are named and they are few.
 pub fn are_in_detail(named: &[String], tests: usize) -> bool {
     !named.is_empty() && tests <= 8
 }
 
-/// The extension of files with litmus tests.
-const ENDING: &str = "litmus";
-
-/// The tests that `names` means: names in the registry, files and folders. If there are no names, the tests are `all`.
-/// Files that cannot be used are told on stderr at once. If nothing else is left, that is a failure.
+/// The tests that `names` means, or `all` if there are no names. Files that cannot be used are told on stderr at once.
 pub fn read(registry: &Registry, names: &[String], all: Vec<SuiteTest>) -> Result<LitmusInput, Failure> {
-    if names.is_empty() {
-        return Ok(LitmusInput { tests: all, ..LitmusInput::default() });
-    }
-    let own = registry.litmus_tests();
-    let known: Vec<&str> = own.iter().map(SuiteTest::name).collect();
-    let mut input = LitmusInput::default();
-    for name in names {
-        let path = Path::new(name);
-        let is_path = path.extension().is_some_and(|ending| ending == ENDING) || name.contains('/') || path.is_dir();
-        if is_path {
-            files(path)?.iter().for_each(|file| input.add_file(file));
-        } else {
-            let found = own.iter().find(|test| test.name().eq_ignore_ascii_case(name)).cloned();
-            let hint = "\nhint: files end in .litmus, folders hold such files";
-            let missing = || Failure::bad_input(unknown("litmus test", name, &known) + hint);
-            input.tests.push(found.ok_or_else(missing)?);
-        }
-    }
-    let is_of_use = !input.tests.is_empty() || !input.unsupported.is_empty();
-    let last = if is_of_use { None } else { input.bad_files.pop() };
-    input.bad_files.iter().for_each(|bad| bad.reason.print());
-    last.map_or(Ok(input), |bad| Err(bad.reason))
+    let input = litmus_input::read(registry, names, all).map_err(Failure::bad_input)?;
+    input.bad_files.iter().for_each(|bad| print_error(&bad.message, None));
+    Ok(input)
 }
 
-impl LitmusInput {
-    fn add_file(&mut self, path: &Path) {
-        let bad = |line, reason| BadFile { path: path.to_owned(), line, reason };
-        let mistake = |error: LitmusError| {
-            bad(Some(error.position.line), Failure::bad_input(error.render(&path.display().to_string())))
-        };
-        let text = fs::read_to_string(path).map_err(|error| bad(None, unreadable(path, &error)));
-        match text.and_then(|text| parse_all(&text).map_err(mistake)) {
-            Ok(parsed) => parsed.into_iter().for_each(|parsed| self.add(parsed)),
-            Err(bad) => self.bad_files.push(bad),
-        }
-    }
-
-    fn add(&mut self, parsed: Parsed) {
-        match parsed {
-            Parsed::Test(test) => self.tests.push(SuiteTest::new(test)),
-            Parsed::Unsupported { name, reason } => self.unsupported.push((name, reason)),
-        }
-    }
-
-    /// The verdict on everything that was asked for, if the tests that could be run passed or not. A check that failed
-    /// counts more than a file that could not be used.
-    pub fn verdict(&self, passed: bool) -> Verdict {
-        match Verdict::of(passed) {
-            Verdict::Good if !self.bad_files.is_empty() => Verdict::BadInput,
-            verdict => verdict,
-        }
-    }
-
-    /// Prints how many files could not be used. What is wrong with each is told on stderr.
-    pub fn print_bad_files(&self, session: &mut Session) -> Result<(), Failure> {
-        match self.bad_files.len() {
-            0 => Ok(()),
-            1 => session.output.line("1 file could not be used"),
-            several => session.output.line(&format!("{several} files could not be used")),
-        }
-    }
-
-    /// The unsupported tests as JSON.
-    pub fn unsupported_json(&self) -> Vec<Value> {
-        self.unsupported.iter().map(|(name, reason)| json!({ "name": name, "reason": reason })).collect()
-    }
-
-    /// Prints how many tests are not supported, and for which reasons.
-    pub fn print_unsupported(&self, session: &mut Session) -> Result<(), Failure> {
-        let reasons = self.reasons();
-        reasons.iter().try_for_each(|(reason, count)| session.output.line(&format!("{count} not supported: {reason}")))
-    }
-
-    /// The number of unsupported tests for each reason, the most frequent reason first.
-    fn reasons(&self) -> Vec<(String, usize)> {
-        let mut counts: Vec<(String, usize)> = Vec::new();
-        for (_, reason) in &self.unsupported {
-            // One reason in different lines of a file counts as one reason.
-            let reason = reason.split(" in line ").next().unwrap_or(reason);
-            match counts.iter_mut().find(|(known, _)| known == reason) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((reason.to_owned(), 1)),
-            }
-        }
-        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        counts
+/// The verdict on everything that was asked for, if the tests that could be run passed or not. A check that failed
+/// counts more than a file that could not be used.
+pub fn verdict(input: &LitmusInput, passed: bool) -> Verdict {
+    match Verdict::of(passed) {
+        Verdict::Good if !input.bad_files.is_empty() => Verdict::BadInput,
+        verdict => verdict,
     }
 }
 
-/// The files that a path means: the file itself, or all files of a folder and its subfolders, ordered by name.
-fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
+/// Prints how many files could not be used. What is wrong with each is told on stderr.
+pub fn print_bad_files(input: &LitmusInput, session: &mut Session) -> Result<(), Failure> {
+    match input.bad_files.len() {
+        0 => Ok(()),
+        1 => session.output.line("1 file could not be used"),
+        several => session.output.line(&format!("{several} files could not be used")),
     }
-    let (mut found, mut folders) = (Vec::new(), vec![path.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| unreadable(&folder, &error))?;
-            let path = entry.path();
-            // Symbolic links are not followed, because they may lead back to a parent.
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == ENDING) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    if found.is_empty() {
-        return Err(Failure::bad_input(format!("{} holds no file that ends in .{ENDING}", path.display())));
-    }
-    Ok(found)
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::bad_input(format!("cannot read {}: {}", path.display(), error.to_string().to_lowercase()))
+/// Prints how many tests are not supported, and for which reasons.
+pub fn print_unsupported(input: &LitmusInput, session: &mut Session) -> Result<(), Failure> {
+    let reasons = reasons(input);
+    reasons.iter().try_for_each(|(reason, count)| session.output.line(&format!("{count} not supported: {reason}")))
+}
+
+/// The number of unsupported tests for each reason, the most frequent reason first.
+fn reasons(input: &LitmusInput) -> Vec<(String, usize)> {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for (_, reason) in &input.unsupported {
+        // One reason in different lines of a file counts as one reason.
+        let reason = reason.split(" in line ").next().unwrap_or(reason);
+        match counts.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((reason.to_owned(), 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
 }

@@ -1,5 +1,6 @@
 //! `--replay STRING`: the steps to a violation are taken again, and drawn.
 
+use chorus_proof::checking::fault;
 use chorus_protocol::registry::Protocol;
 use chorus_registry::unknown;
 use chorus_verify::check::configurations;
@@ -15,7 +16,6 @@ use crate::drawings::Drawings;
 use crate::failure::{Failure, Verdict};
 use crate::session::Session;
 use crate::verbs::arguments::JSON_SCHEMA_VERSION;
-use crate::verbs::check::fault;
 
 /// Takes the steps that `text` describes, in one of `tests` or in a configuration of Chorus. Draws them if asked to.
 /// The check fails if they end in a violation.
@@ -58,7 +58,7 @@ fn replayed(text: &str, protocol: &'static dyn Protocol, tests: &[SuiteTest]) ->
             return Err(Failure::bad_input(message));
         }
     }
-    let fault = replay.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
+    let fault = replay.fault.as_deref().map(|name| fault(protocol, name)).transpose().map_err(Failure::bad_input)?;
     let machine = machine(protocol, &replay.test, tests)?;
     replay.run(protocol, fault, &machine).map_err(|impossible| Failure::bad_input(impossible.to_string()))
 }

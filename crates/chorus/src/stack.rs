@@ -1,12 +1,11 @@
-//! The time of all accesses by cause, for people and for programs.
+//! The time of all accesses by cause, for people.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chorus_lab::why::page::Told;
+use chorus_lab::why::Told;
 use chorus_lab::why::stack::{Layer, Sum, Time};
 use chorus_sim::observe::Purpose;
 use comfy_table::Table;
-use serde_json::{Value, json};
 
 use crate::chains::bar;
 use crate::failure::Failure;
@@ -125,36 +124,4 @@ fn difference(names: [&str; 2], sums: &[Sum; 2], cycle: [u64; 2]) -> Table {
     add("all", sums[0].ticks() / cycle[0], sums[1].ticks() / cycle[1], 0);
     align_right(&mut table, 1..4);
     table
-}
-
-/// The time of all accesses, for programs.
-pub fn to_json(told: &Told) -> Value {
-    let stack = &told.why.stack;
-    let purposes = Purpose::AWAITED.into_iter().filter(|&purpose| stack.of(purpose).accesses > 0).map(|purpose| {
-        let kernels = stack.split(purpose, |group| group.kernel.to_string());
-        let buffers = stack.split(purpose, |group| group.buffer.map_or_else(String::new, |buffer| buffer.to_string()));
-        let split = |sums: BTreeMap<String, Sum>| -> BTreeMap<String, Value> {
-            sums.into_iter().map(|(name, sum)| (name, sum_to_json(&sum))).collect()
-        };
-        let mut value = sum_to_json(&stack.of(purpose));
-        value["purpose"] = json!(purpose.name());
-        value["by_kernel"] = json!(split(kernels));
-        value["by_buffer"] = json!(split(buffers));
-        value
-    });
-    json!({
-        "run": told.result.spec.to_string(),
-        "cycles": told.result.cycles,
-        "result": told.result.result.name(),
-        "ticks_per_cycle": told.cycle(),
-        "stacks": purposes.collect::<Vec<_>>(),
-    })
-}
-
-fn sum_to_json(sum: &Sum) -> Value {
-    let layers: BTreeMap<String, Value> = sum
-        .layers()
-        .map(|(layer, time)| (layer.key(), json!({ "ticks": time.ticks, "for_others": time.for_others })))
-        .collect();
-    json!({ "accesses": sum.accesses, "ticks": sum.ticks(), "layers": layers })
 }

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use chorus_lab::notes::{Latency, Notes, Series, Sharing};
 use chorus_lab::reproduce::STORE_FILE;
-use chorus_lab::run::{Outcome, Record, RunResult};
+use chorus_lab::run::{Record, RunResult};
 use chorus_lab::run_page::{self, CHARTED};
-use chorus_lab::simulate::build;
 use chorus_lab::store::Store;
 use chorus_sim::observe::SharedObserver;
 use chorus_sim::sharing_profile::Class;
@@ -110,12 +109,7 @@ impl WatchArguments {
 
 /// Keeps a finished run.
 pub fn keep(store: &Store, result: &RunResult) -> Result<(), Failure> {
-    store.insert(&Record {
-        spec: result.spec.clone(),
-        config_hash: result.config_hash.clone(),
-        build: build(),
-        outcome: Outcome::Finished(Box::new(result.clone())),
-    })?;
+    store.insert(&Record::of(result.clone()))?;
     print_note(&format!("the run is kept in {}", store.path().display()));
     Ok(())
 }

@@ -169,7 +169,7 @@ fn sign(cell: &Cell) -> &'static str {
         Cell::Cannot(error) => match error.kind {
             RunErrorKind::Refused => "c",
             RunErrorKind::BadInput => "f",
-            RunErrorKind::Stuck | RunErrorKind::Undeclared | RunErrorKind::Defect => "!",
+            RunErrorKind::Stuck | RunErrorKind::Undeclared | RunErrorKind::Defect | RunErrorKind::Stopped => "!",
         },
     }
 }

@@ -47,6 +47,18 @@ pub enum StoreError {
         /// The words for the process that came first.
         holder: String,
     },
+    /// There is no store where one should be read.
+    #[error(
+        "{shown} holds no results: {store} does not exist\nhint: `chorus reproduce --out {shown}` makes some",
+        shown = results.display(),
+        store = path.display()
+    )]
+    NoResults {
+        /// The directory or file that was asked for.
+        results: PathBuf,
+        /// The path of the store that would be there.
+        path: PathBuf,
+    },
     /// The file is not a results store.
     #[error("{} is not a Chorus results store: {found}; give another directory, or move that file away", path.display())]
     NotAStore {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use chorus_sim::observe::Purpose;
 
-use super::Why;
+use super::Told;
 use super::stack::Sum;
 use super::stage::Stage;
 use crate::chart;
@@ -16,28 +16,6 @@ use crate::report::figures::figure_block;
 use crate::run::RunResult;
 
 const TITLE: &str = "Where time goes";
-
-/// A run with what was observed in it.
-#[derive(Debug)]
-pub struct Told {
-    /// The result of the run.
-    pub result: RunResult,
-    /// The accesses that were selected.
-    pub why: Why,
-}
-
-impl Told {
-    /// Ticks of a core cycle.
-    pub fn cycle(&self) -> u64 {
-        self.why.scene.as_ref().map_or(1, |scene| scene.cycle)
-    }
-
-    /// The purposes of accesses that wavefronts wait for, with their sums.
-    pub fn sums(&self) -> impl Iterator<Item = (Purpose, Sum)> {
-        let sums = Purpose::AWAITED.into_iter().map(|purpose| (purpose, self.why.stack.of(purpose)));
-        sums.filter(|(_, sum)| sum.accesses > 0)
-    }
-}
 
 /// The page as HTML: a figure with a bar for every run, and a table by cause for every run and purpose.
 pub fn page(told: &[Told]) -> String {

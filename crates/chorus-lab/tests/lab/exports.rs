@@ -2,9 +2,10 @@
 
 use std::fs::File;
 
-use chorus_lab::export::{self, COLUMNS, Content};
+use chorus_lab::columns::{self, Content, Values};
+use chorus_lab::export;
 use chorus_lab::notes::{Notes, Series};
-use chorus_lab::run::{Outcome, Record, RunError, RunErrorKind, RunResult};
+use chorus_lab::run::{Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
 
@@ -16,6 +17,15 @@ fn records() -> Vec<Record> {
         wrong(&spec("no-coh", "stn"), "word 7 is 1, \"expected\" 2"),
         failed(&spec("no-coh", "dlb"), RunError::new(RunErrorKind::Refused, "needs coherence,\nand has none")),
     ]
+}
+
+const HEADER: &str = "system protocol workload scale seed set annotate parameters config_hash chorus_version \
+                      git_revision status message cycles simulated_ns wall_s user_s accesses kernel_index kernel \
+                      metric value interval_end";
+
+/// The place of a column of the long form.
+fn column(name: &str) -> usize {
+    HEADER.split(' ').position(|column| column == name).unwrap()
 }
 
 /// Rows of one finished run: its metrics, then cycles and metrics of its one kernel.
@@ -55,16 +65,15 @@ fn csv() -> Vec<Vec<String>> {
 #[test]
 fn csv_has_a_header_and_a_row_per_run_and_metric() {
     let rows = csv();
-    let names: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
-    assert_eq!(rows[0], names);
+    assert_eq!(rows[0].join(" "), HEADER);
     assert_eq!(rows.len(), 1 + 2 * rows_per_run() + 1);
-    assert!(rows.iter().all(|row| row.len() == COLUMNS.len()));
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()));
 }
 
 #[test]
 fn csv_keeps_texts_with_quotes_and_line_breaks() {
     let rows = csv();
-    let message = COLUMNS.iter().position(|column| column.name == "message").unwrap();
+    let message = column("message");
     assert_eq!(rows[1 + rows_per_run()][message], "word 7 is 1, \"expected\" 2");
     assert_eq!(rows.last().unwrap()[message], "needs coherence,\nand has none");
 }
@@ -78,7 +87,6 @@ fn a_time_series_has_a_row_for_each_counter_and_interval() {
     let mut bytes = Vec::new();
     export::write_csv(&[record(&spec), Record { outcome, ..record(&spec) }], Content::Series, &mut bytes).unwrap();
     let rows = parse(&String::from_utf8(bytes).unwrap());
-    let column = |name: &str| COLUMNS.iter().position(|column| column.name == name).unwrap();
     let shown = |row: &Vec<String>| ["metric", "value", "interval_end"].map(|name| row[column(name)].clone());
     assert_eq!(
         rows[1..].iter().map(shown).collect::<Vec<_>>(),
@@ -114,10 +122,39 @@ fn parquet_columns_are_typed() {
     export::write_parquet_file(&records(), Content::Metrics, &path).unwrap();
     let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
     let row = reader.get_row_iter(None).unwrap().next().unwrap().unwrap();
-    let column = |name: &str| COLUMNS.iter().position(|column| column.name == name).unwrap();
     assert_eq!(row.get_string(column("protocol")).unwrap(), "gpu-vi");
     assert_eq!(row.get_ulong(column("cycles")).unwrap(), 4000);
     assert_eq!(row.get_double(column("value")).unwrap(), 47.5);
+}
+
+#[test]
+fn the_wide_form_has_a_row_per_run_and_a_column_per_metric() {
+    let swept = |value: &str, spec: RunSpec| RunSpec { set: vec![format!("l1.ways={value}")], ..spec };
+    let records = [record(&swept("8", spec("gpu-vi", "stn"))), records().pop().unwrap()];
+    let columns = columns::runs(&records);
+    let of = |name: &str| &columns.iter().find(|(column, _)| column == name).unwrap_or_else(|| panic!("{name}")).1;
+    assert!(columns.iter().all(|(_, values)| values.len() == 2));
+    assert_eq!(of("cycles"), &Values::Integer(vec![Some(4000), None]), "a run without a result has no cycles");
+    assert_eq!(of("set.l1.ways"), &Values::Text(vec![Some("8".into()), None]));
+    assert_eq!(of("status"), &Values::Text(vec![Some("pass".into()), Some("refused".into())]));
+    let result = records[0].result().unwrap();
+    for (name, &value) in &result.metrics {
+        assert_eq!(of(name), &Values::Number(vec![Some(value), None]), "{name}");
+    }
+    let mut names: Vec<&str> = columns.iter().map(|(name, _)| &**name).collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+}
+
+#[test]
+fn kernels_have_rows_of_their_own() {
+    let records = records();
+    let columns = columns::kernels(&records);
+    let cycles = columns.iter().find(|(name, _)| name == "cycles").unwrap();
+    let kernels = records.iter().filter_map(Record::result).flat_map(|result| &result.kernels);
+    let expected: Vec<Option<u64>> = kernels.map(|kernel| Some(kernel.cycles)).collect();
+    assert_eq!(expected.len(), 2, "two of the runs finished");
+    assert_eq!(cycles.1, Values::Integer(expected));
 }
 
 #[test]

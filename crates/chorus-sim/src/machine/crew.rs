@@ -334,6 +334,8 @@ pub(crate) struct Machine<'m, const W: usize> {
     sampler: Sampler,
     #[save(built)]
     shown: Option<&'m Progress>,
+    #[save(built)]
+    stop: Option<&'m AtomicBool>,
     /// Line accesses accepted so far.
     accesses: u64,
     /// How far the run had come when it last could not be kept.
@@ -398,6 +400,7 @@ where
             tallies: protocol.tallies(),
             sampler: Sampler::new(watch.every.map(|cycles| plan.clocks.core.cycles(cycles))),
             shown: watch.progress,
+            stop: watch.stop,
             accesses: 0,
             refused: None,
         };
@@ -471,6 +474,9 @@ impl<const W: usize> Machine<'_, W> {
             }
             if checkpoints.is_some_and(|checkpoints| checkpoints.are_due()) && self.can_be_kept() {
                 return Ok(Pause::Checkpoint);
+            }
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(SimError::Stopped);
             }
         }
     }

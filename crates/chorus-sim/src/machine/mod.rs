@@ -70,6 +70,9 @@ pub enum SimError {
     /// The run cannot go on from a checkpoint.
     #[error(transparent)]
     Damaged(#[from] Damaged),
+    /// Somebody stopped the run.
+    #[error("the run was stopped before its end")]
+    Stopped,
 }
 
 impl From<Unspecified> for Box<SimError> {

@@ -141,6 +141,11 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// The name of the message of an interval. It is empty where there is none.
+    pub fn message_name(&self, interval: &Interval) -> &'static str {
+        interval.message.and_then(|kind| self.messages.get(usize::from(kind))).map_or("", |spec| spec.name)
+    }
+
     /// The buffer that a virtual line lies in, by its number.
     pub fn buffer_of(&self, line: u64) -> Option<usize> {
         let words = self.line_bytes as usize / 4;

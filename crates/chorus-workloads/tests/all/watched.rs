@@ -1,10 +1,12 @@
 //! Is what is noted of a run exact, the same for any number of threads, and without influence on the run?
 
+use std::sync::atomic::AtomicBool;
+
 use chorus_kernel::HostMemory;
 use chorus_protocol::registry;
 use chorus_sim::distribution::{Kind, Source};
 use chorus_sim::sharing_profile::{Class, Level};
-use chorus_sim::{Noted, Progress, Settings, Simulated, Stream, Watch, simulate_watched};
+use chorus_sim::{Noted, Progress, Settings, SimError, Simulated, Stream, Watch, simulate_watched};
 use chorus_system::{Scale, resolve};
 use chorus_workloads::workloads;
 
@@ -13,11 +15,15 @@ const WAYS: [(u32, Option<u64>); 2] = [(1, Some(40)), (4, Some(150))];
 
 type Run<'r> = (&'r str, &'r str, &'r str);
 
-fn run(
+fn run(of: Run<'_>, way: (u32, Option<u64>), watch: Watch<'_>) -> (Simulated, Noted) {
+    try_run(of, way, watch).unwrap()
+}
+
+fn try_run(
     (system, protocol, name): Run<'_>,
     (threads, window): (u32, Option<u64>),
     watch: Watch<'_>,
-) -> (Simulated, Noted) {
+) -> Result<(Simulated, Noted), SimError> {
     let config = resolve(system, Scale::Quick, &[]).unwrap().config;
     let workload = workloads().find(|workload| workload.name() == name).unwrap();
     let mut memory = HostMemory::aligned(config.memory.alignment_bytes);
@@ -26,7 +32,7 @@ fn run(
     let settings = Settings { threads, window, ..Settings::defaults(protocol) };
     let modules = 0..config.hierarchy.modules() as u16;
     let mut streams = [Stream { program: program.as_mut(), modules }];
-    simulate_watched(&config, protocol, settings, watch, &mut streams, memory).unwrap()
+    simulate_watched(&config, protocol, settings, watch, &mut streams, memory)
 }
 
 const RUNS: [Run<'static>; 4] =
@@ -39,8 +45,14 @@ const EVERY: u64 = 4_321;
 fn watching_changes_nothing_and_notes_the_same_in_every_way() {
     for of in RUNS {
         let progress = Progress::default();
-        let watch =
-            Watch { progress: Some(&progress), every: Some(EVERY), distributions: true, sharing: true, observer: None };
+        let watch = Watch {
+            progress: Some(&progress),
+            every: Some(EVERY),
+            distributions: true,
+            sharing: true,
+            observer: None,
+            stop: None,
+        };
         let (bare, nothing) = run(of, (1, None), Watch::default());
         assert_eq!(nothing, Noted::default());
         let (simulated, noted) = run(of, (1, None), watch);
@@ -56,6 +68,17 @@ fn watching_changes_nothing_and_notes_the_same_in_every_way() {
             }
             assert_eq!(also, noted, "{of:?} with {way:?}");
         }
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_ends_at_the_next_turn_with_all_its_threads() {
+    for threads in [1, 4] {
+        let (progress, stop) = (Progress::default(), AtomicBool::new(true));
+        let watch = Watch { progress: Some(&progress), stop: Some(&stop), ..Watch::default() };
+        let stopped = try_run(("hmg", "hmg", "mst"), (threads, None), watch);
+        assert!(matches!(stopped, Err(SimError::Stopped)), "{threads}: {stopped:?}");
+        assert_eq!(progress.standing().kernels, 0, "{threads}");
     }
 }
 

@@ -1,29 +1,19 @@
 //! `chorus check`: explores a protocol on tiny machines, in every order of issue, delivery and eviction.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use chorus_proof::Checked;
-use chorus_protocol::registry::Protocol;
-use chorus_registry::unknown;
-use chorus_verify::chart::Chart;
-use chorus_verify::check::{
-    CheckConfig, Verdict as Finding, check_with, configurations, find_configuration, larger_configurations,
-    quick_configurations,
-};
-use chorus_verify::faults::{Catch, caught, find_fault};
+use chorus_proof::checking::{Asked, Findings, Part};
+use chorus_proof::elided;
 use chorus_verify::networks;
-use chorus_verify::settings::{STATE_LIMIT, Settings};
-use chorus_verify::shape::Shape;
+use chorus_verify::settings::STATE_LIMIT;
 use clap::Args;
-use serde_json::{Value, json};
 
-use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument, OUT, whole};
+use super::arguments::{JsonArgument, OUT, whole};
 use super::mutate::{mutated, repetition};
 use super::search::SearchArguments;
 use crate::drawings::Drawings;
 use crate::failure::{Failure, Verdict};
-use crate::output::count;
 use crate::session::Session;
 use crate::{elisions, explored, overnight, proof, replays, virtual_networks};
 
@@ -129,94 +119,51 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     if let Some(replay) = &arguments.replay {
         return replays::run(replay, protocol, &session.registry.litmus_tests_of(protocol), drawings, as_json, session);
     }
-    let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose()?;
-    // The search for a seeded fault begins with the small configurations, where it shows soonest.
-    let only_small = arguments.smoke || fault.is_some();
-    let is_single = arguments.config.is_some() || arguments.machine.is_some();
-    let tables = match &arguments.config {
-        Some(name) => elisions::named(protocol, name),
-        None if fault.is_some() || is_single => Vec::new(),
-        None => elisions::of(protocol, arguments.smoke),
-    };
-    let configurations = match (&arguments.config, &arguments.machine) {
-        (Some(_), _) if !tables.is_empty() => Vec::new(),
-        (Some(name), _) => vec![configuration(protocol, name)?],
-        (None, Some(shape)) => vec![machine(protocol, shape)?],
-        (None, None) if only_small => quick_configurations(protocol),
-        (None, None) if arguments.full => [configurations(protocol), larger_configurations(protocol)].concat(),
-        (None, None) => configurations(protocol),
-    };
+    let asked = Asked::of(protocol, arguments.fault.as_deref(), arguments.part()).map_err(Failure::bad_input)?;
     let checked = match &arguments.overnight {
-        Some(directory) => vec![search_overnight(protocol, fault, &configurations, directory, arguments, session)?],
-        None => check_all(protocol, fault, &configurations, &arguments.search.settings(STATE_LIMIT), session),
+        Some(directory) => vec![search_overnight(&asked, directory, arguments, session)?],
+        None => {
+            let activity = session.activity(Some(asked.configurations.len()));
+            asked.explore(&arguments.search.settings(STATE_LIMIT), &activity)
+        }
     };
-    let tables = elisions::check(&tables, session);
+    let tables = elided::check(&asked.tables, &session.activity(Some(asked.tables.len())), || false);
     let mut findings = Findings { checked, tables, catch: None };
-    if let Some(fault) = fault.filter(|_| findings.passed() && !arguments.smoke && !is_single) {
-        findings.catch = catch(protocol, fault, session);
-    }
+    findings.catch = asked.hunt(&findings, &session.activity(None));
     if as_json {
-        session.output.json(&findings.to_json(protocol, arguments))?;
+        let (fault, mutant) = (arguments.fault.as_deref(), arguments.mutant.as_deref());
+        session.output.json(&findings.to_json(protocol, fault, mutant))?;
     } else {
-        findings.print(arguments, session)?;
+        print(&findings, arguments, session)?;
     }
     drawings.write_first(protocol, findings.chart(), as_json, session)?;
     Ok(Verdict::of(findings.passed()))
 }
 
-/// The results of the check of a protocol.
-struct Findings {
-    checked: Vec<Checked>,
-    tables: Vec<elisions::Timed>,
-    /// The catch of a seeded fault that no configuration shows.
-    catch: Option<Catch>,
+fn print(findings: &Findings, arguments: &Arguments, session: &mut Session) -> Result<(), Failure> {
+    if !findings.checked.is_empty() {
+        explored::print(&findings.checked, session)?;
+    }
+    elisions::print(&findings.tables, session)?;
+    if let Some(catch) = &findings.catch {
+        session.output.print(&format!("\n{}", catch.to_text()))?;
+    }
+    if let Some(id) = arguments.mutant.as_ref().filter(|_| !findings.passed()) {
+        session.output.line(&repetition(id))?;
+    }
+    Ok(())
 }
 
-impl Findings {
-    fn passed(&self) -> bool {
-        self.checked.iter().all(|checked| checked.report.passed())
-            && self.tables.iter().all(|table| table.report.passed())
-            && self.catch.is_none()
-    }
-
-    /// The chart of the first violation.
-    fn chart(&self) -> Option<&Chart> {
-        let first = self.checked.iter().find_map(|checked| checked.report.chart());
-        first.or(self.catch.as_ref().map(|catch| &catch.chart))
-    }
-
-    fn to_json(&self, protocol: &dyn Protocol, arguments: &Arguments) -> Value {
-        json!({
-            "schema_version": JSON_SCHEMA_VERSION,
-            "protocol": protocol.name(),
-            "fault": arguments.fault,
-            "mutant": arguments.mutant,
-            "passed": self.passed(),
-            "states": self.checked.iter().map(|checked| checked.report.states).sum::<usize>(),
-            "configurations": self.checked.iter().map(Checked::to_json).collect::<Vec<_>>(),
-            "tables": self.tables.iter().map(elisions::Timed::to_json).collect::<Vec<_>>(),
-            "caught_elsewhere": self.catch.as_ref().map(|catch| {
-                json!({
-                    "summary": catch.summary(),
-                    "chart": catch.chart.to_text(),
-                    "replay": catch.replay().to_string(),
-                })
-            }),
-        })
-    }
-
-    fn print(&self, arguments: &Arguments, session: &mut Session) -> Result<(), Failure> {
-        if !self.checked.is_empty() {
-            explored::print(&self.checked, session)?;
+impl Arguments {
+    /// The configurations that are checked.
+    fn part(&self) -> Part<'_> {
+        match (&self.config, &self.machine) {
+            (Some(name), _) => Part::Config(name),
+            (None, Some(shape)) => Part::Machine(shape),
+            (None, None) if self.smoke => Part::Smoke,
+            (None, None) if self.full => Part::Full,
+            (None, None) => Part::Usual,
         }
-        elisions::print(&self.tables, session)?;
-        if let Some(catch) = &self.catch {
-            session.output.print(&format!("\n{}", catch.to_text()))?;
-        }
-        if let Some(id) = arguments.mutant.as_ref().filter(|_| !self.passed()) {
-            session.output.line(&repetition(id))?;
-        }
-        Ok(())
     }
 }
 
@@ -238,62 +185,15 @@ fn prove_all(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fa
     proof::run(&request, session)
 }
 
-fn configuration(protocol: &'static dyn Protocol, name: &str) -> Result<CheckConfig, Failure> {
-    let configurations = configurations(protocol);
-    let mut known: Vec<&str> = configurations.iter().map(|config| config.name).collect();
-    known.extend(elisions::of(protocol, false).iter().map(|config| config.name));
-    find_configuration(protocol, name).ok_or_else(|| Failure::bad_input(unknown("configuration", name, &known)))
-}
-
-/// The configuration of the machine that `text` describes.
-fn machine(protocol: &dyn Protocol, text: &str) -> Result<CheckConfig, Failure> {
-    let shape = text.parse().and_then(|shape: Shape| shape.configuration(protocol));
-    shape.map_err(|error| Failure::bad_input(format!("--machine {text}: {error}")))
-}
-
-/// The index of the fault of this name, or a message that lists the known names.
-pub fn fault(protocol: &dyn Protocol, name: &str) -> Result<u8, Failure> {
-    let known: Vec<&str> = protocol.faults().iter().map(|fault| fault.name).collect();
-    let what = format!("fault of {}", protocol.name());
-    find_fault(protocol, name).ok_or_else(|| Failure::bad_input(unknown(&what, name, &known)))
-}
-
-/// Checks one configuration after the other. With a seeded fault, the first violation ends the search.
-fn check_all(
-    protocol: &'static dyn Protocol,
-    fault: Option<u8>,
-    configurations: &[CheckConfig],
-    settings: &Settings,
-    session: &Session,
-) -> Vec<Checked> {
-    let activity = session.activity(Some(configurations.len()));
-    let mut all = Vec::new();
-    for configuration in configurations {
-        activity.begin(format!("{}: {}", configuration.name, configuration.description));
-        let start = Instant::now();
-        let report = check_with(protocol, fault, configuration, settings);
-        let checked = Checked::new(configuration, report, start.elapsed().as_secs_f64());
-        let (states, verdict) = (count(checked.report.states as u64), checked.verdict());
-        activity.finish(&format!("{}: {verdict}, {states} states, {:.1} s", configuration.name, checked.seconds));
-        let is_caught = fault.is_some() && matches!(checked.report.verdict, Finding::Violated(_));
-        all.push(checked);
-        if is_caught {
-            break;
-        }
-    }
-    all
-}
-
 /// Searches the one configuration that was named, with records in a directory.
 fn search_overnight(
-    protocol: &'static dyn Protocol,
-    fault: Option<u8>,
-    configurations: &[CheckConfig],
+    asked: &Asked,
     directory: &Option<PathBuf>,
     arguments: &Arguments,
     session: &Session,
 ) -> Result<Checked, Failure> {
-    let [configuration] = configurations else {
+    let &Asked { protocol, fault, .. } = asked;
+    let [configuration] = asked.configurations.as_slice() else {
         let message = "--overnight searches one configuration\nhint: name it with --config or --machine";
         return Err(Failure::bad_input(message));
     };
@@ -304,12 +204,4 @@ fn search_overnight(
     let directory = directory.clone().unwrap_or_else(|| overnight::default_directory(protocol, configuration));
     let settings = arguments.search.settings(chorus_verify::overnight::STATE_LIMIT);
     overnight::check(protocol, fault, configuration, &settings, &directory, session)
-}
-
-/// Searches for a fault that the small configurations do not show: with single programs, with litmus tests and in the
-/// larger configurations.
-fn catch(protocol: &'static dyn Protocol, fault: u8, session: &Session) -> Option<Catch> {
-    let activity = session.activity(None);
-    activity.begin("single programs, litmus tests and larger configurations");
-    caught(protocol, fault)
 }

@@ -1,5 +1,6 @@
 //! `chorus explain`: shows everything about one system, protocol or workload.
 
+use chorus_lab::catalogue;
 use chorus_lab::jobs;
 use chorus_lab::setup::resolve_system;
 use chorus_protocol::registry::Protocol;
@@ -152,7 +153,7 @@ fn explain_protocol(
 ) -> Result<Verdict, Failure> {
     refuse_overrides("protocol", arguments)?;
     if arguments.form.json {
-        let mut entry = super::list::protocol_entry(protocol);
+        let mut entry = catalogue::protocol_entry(protocol);
         entry["schema_version"] = Value::from(JSON_SCHEMA_VERSION);
         session.output.json(&entry)?;
         return Ok(Verdict::Good);
@@ -189,7 +190,7 @@ fn explain_workload(
 ) -> Result<Verdict, Failure> {
     refuse_overrides("workload", arguments)?;
     if arguments.form.json {
-        let mut entry = super::list::workload_entry(workload);
+        let mut entry = catalogue::workload_entry(workload);
         entry["schema_version"] = Value::from(JSON_SCHEMA_VERSION);
         session.output.json(&entry)?;
         return Ok(Verdict::Good);

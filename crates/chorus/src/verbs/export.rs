@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use chorus_lab::export::{Content, write_csv, write_csv_file, write_parquet_file};
-use chorus_lab::reproduce::STORE_FILE;
+use chorus_lab::columns::Content;
+use chorus_lab::export::{write_csv, write_csv_file, write_parquet_file};
 use chorus_lab::run::Record;
 use chorus_lab::store::Store;
 use clap::{Args, ValueEnum};
@@ -51,24 +51,14 @@ impl Format {
 }
 
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
-    let path = match arguments.results.is_dir() {
-        true => arguments.results.join(STORE_FILE),
-        false => arguments.results.clone(),
-    };
-    if !path.exists() {
-        let shown = arguments.results.display();
-        return Err(Failure::bad_input(format!(
-            "{shown} holds no results: {} does not exist\nhint: `chorus reproduce --out {shown}` makes some",
-            path.display()
-        )));
-    }
-    let records = Store::open_existing(&path)?.records()?;
+    let store = Store::open_results(&arguments.results)?;
+    let records = store.records()?;
     let content = if arguments.series { Content::Series } else { Content::Metrics };
     let has_series = |record: &Record| record.result().is_some_and(|result| result.notes.series.is_some());
     if arguments.series && !records.iter().any(has_series) {
         return Err(Failure::bad_input(format!(
             "no run in {} has a time series\nhint: `chorus run --every 10000 --keep {}` makes one",
-            path.display(),
+            store.path().display(),
             arguments.results.display()
         )));
     }

@@ -1,13 +1,12 @@
 //! `chorus list`: the systems, protocols, workloads and experiments of the registry.
 
-use chorus_lab::paper;
+use chorus_lab::catalogue;
 use chorus_protocol::registry::Protocol;
 use chorus_registry::Registry;
-use chorus_system::Scale;
-use chorus_workloads::{SizeSpec, Workload};
+use chorus_workloads::Workload;
 use clap::{Args, ValueEnum};
 use comfy_table::Table;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
@@ -48,103 +47,24 @@ enum Kind {
 }
 
 impl Kind {
-    fn name(self) -> &'static str {
+    /// The kind as the catalogue calls it.
+    fn of_catalogue(self) -> catalogue::Kind {
         match self {
-            Kind::Systems => "systems",
-            Kind::Protocols => "protocols",
-            Kind::Workloads => "workloads",
-            Kind::Experiments => "experiments",
+            Kind::Systems => catalogue::Kind::Systems,
+            Kind::Protocols => catalogue::Kind::Protocols,
+            Kind::Workloads => catalogue::Kind::Workloads,
+            Kind::Experiments => catalogue::Kind::Experiments,
         }
+    }
+
+    fn name(self) -> &'static str {
+        self.of_catalogue().name()
     }
 
     /// The entries as JSON. People see `name` and `summary` first.
     fn entries(self, registry: &Registry) -> Result<Vec<Value>, Failure> {
-        match self {
-            Kind::Systems => registry.system_names().into_iter().map(|name| system_entry(registry, name)).collect(),
-            Kind::Protocols => Ok(registry.protocols().iter().map(|protocol| protocol_entry(*protocol)).collect()),
-            Kind::Workloads => Ok(registry.workloads().iter().map(|workload| workload_entry(*workload)).collect()),
-            Kind::Experiments => {
-                registry.experiment_names().into_iter().map(|name| experiment_entry(registry, name)).collect()
-            }
-        }
+        Ok(self.of_catalogue().entries(registry)?)
     }
-}
-
-pub fn protocol_entry(protocol: &dyn Protocol) -> Value {
-    let parameters: Vec<Value> = protocol
-        .parameters()
-        .iter()
-        .map(|parameter| {
-            json!({
-                "key": parameter.key,
-                "default": parameter.default,
-                "min": parameter.min,
-                "max": parameter.max,
-                "meaning": parameter.meaning,
-                "source": parameter.source,
-            })
-        })
-        .collect();
-    json!({
-        "name": protocol.name(),
-        "title": protocol.title(),
-        "summary": protocol.summary(),
-        "source": protocol.citation(),
-        "memory_model": protocol.model().name(),
-        "virtual_networks": protocol.virtual_networks(),
-        "parameters": parameters,
-        "faults": protocol.faults().iter().map(|fault| fault.name).collect::<Vec<_>>(),
-    })
-}
-
-pub fn workload_entry(workload: &dyn Workload) -> Value {
-    let size = |size: &SizeSpec| {
-        json!({
-            "key": size.key,
-            "quick": size.default_at(Scale::Quick),
-            "medium": size.default_at(Scale::Medium),
-            "paper": size.default_at(Scale::Paper),
-            "min": size.min,
-            "max": size.max,
-            "multiple_of": size.multiple_of,
-            "meaning": size.meaning,
-            "source": size.source,
-        })
-    };
-    json!({
-        "name": workload.name(),
-        "title": workload.title(),
-        "summary": workload.summary(),
-        "suite": workload.suite().title(),
-        "papers": workload.papers().iter().map(|paper| paper.name()).collect::<Vec<_>>(),
-        "source": workload.source(),
-        "communicates_within_a_kernel": workload.communicates(),
-        "sizes": workload.sizes().iter().map(size).collect::<Vec<_>>(),
-    })
-}
-
-fn system_entry(registry: &Registry, name: &str) -> Result<Value, Failure> {
-    let config = registry.resolve_system(name, Scale::Paper, &[])?.config;
-    Ok(json!({ "name": name, "title": config.title, "summary": config.title, "source": config.source }))
-}
-
-fn experiment_entry(registry: &Registry, name: &str) -> Result<Value, Failure> {
-    let paper = paper::load(registry, name)?;
-    let experiment = &paper.experiment;
-    let (figures, claims) = (experiment.figures.len(), paper.statements.claims.len());
-    let runs = experiment.runs(Scale::Quick).len();
-    Ok(json!({
-        "name": name,
-        "title": experiment.title,
-        "summary": format!("{}: {figures} figures from {runs} runs, {claims} claims", experiment.title),
-        "source": experiment.source,
-        "system": &*experiment.system,
-        "headline_figure": experiment.headline().map(|figure| &*figure.id),
-        "figures": figures,
-        "runs": runs,
-        "claims": claims,
-        "predictions": paper.statements.predictions.len(),
-    }))
 }
 
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use chorus_litmus::test::Outcome;
+use chorus_proof::checking::fault;
+use chorus_proof::litmus_input::LitmusInput;
+use chorus_proof::litmus_run::{Bench, LitmusRun};
 use chorus_proof::words::verdict;
-use chorus_protocol::registry::Protocol;
-use chorus_verify::code::NotRunnable;
 use chorus_verify::config::Stores;
-use chorus_verify::litmus::{Expectation, LitmusResult, STATE_LIMIT, run_litmus_with};
+use chorus_verify::litmus::{Expectation, LitmusResult, STATE_LIMIT};
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::arguments::JsonArgument;
 use super::search::SearchArguments;
 use crate::drawings::Drawings;
 use crate::failure::{Failure, Verdict};
-use crate::litmus_input::{self, LitmusInput, are_in_detail};
+use crate::litmus_input::{self, are_in_detail};
 use crate::output::{align_right, count, leave_out, table};
 use crate::replays;
 use crate::session::Session;
@@ -78,36 +78,11 @@ impl From<Core> for Stores {
 /// The version of the JSON lines that this verb prints.
 const LINES_VERSION: u32 = 2;
 
-/// The results of all tests so far.
-#[derive(Default)]
-struct Run {
-    results: Vec<LitmusResult>,
-    /// The tests that cannot be run on the machine: name and reason.
-    not_run: Vec<(String, NotRunnable)>,
-    /// Whether the reader of the results went away before the last test.
-    is_cut_short: bool,
-}
-
-impl Run {
-    /// Whether every test passed. If no test could be run, or the reader went away, not everything has been shown.
-    fn passed(&self) -> bool {
-        !self.is_cut_short && !self.results.is_empty() && self.results.iter().all(LitmusResult::passed)
-    }
-
-    fn passing(&self) -> usize {
-        self.results.iter().filter(|result| result.passed() && result.not_shown().is_none()).count()
-    }
-
-    fn not_shown(&self) -> usize {
-        self.results.iter().filter(|result| result.not_shown().is_some()).count()
-    }
-}
-
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     let protocol = session.protocol(&arguments.protocol)?;
     let registry = session.registry;
     let (drawings, as_json) = (&arguments.drawings, arguments.form.json);
-    let fault = arguments.fault.as_deref().map(|name| super::check::fault(protocol, name)).transpose()?;
+    let fault = arguments.fault.as_deref().map(|name| fault(protocol, name)).transpose().map_err(Failure::bad_input)?;
     let input = litmus_input::read(registry, &arguments.tests, registry.litmus_tests_of(protocol))?;
     if let Some(replay) = &arguments.replay {
         return replays::run(replay, protocol, &input.tests, drawings, as_json, session);
@@ -116,9 +91,10 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         input.bad_files.iter().try_for_each(|bad| record("bad file", bad.to_json(), session))?;
         input.unsupported_json().into_iter().try_for_each(|test| record("not run", test, session))?;
     }
-    let run = run_all(protocol, fault, &input, arguments, session)?;
+    let settings = arguments.search.settings(STATE_LIMIT);
+    let run = run_all(&Bench { protocol, fault, stores: arguments.core.into(), settings }, &input, as_json, session)?;
     if as_json {
-        record("summary", summary(protocol, arguments, &run, &input), session)?;
+        record("summary", run.summary(protocol, arguments.fault.as_deref(), &input), session)?;
     } else {
         let model = format!("{}: {}\n", protocol.title(), protocol.model().name());
         session.output.line(&model)?;
@@ -127,44 +103,22 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     }
     let chart = run.results.iter().find_map(|result| result.failure.as_ref());
     drawings.write_first(protocol, chart, as_json, session)?;
-    Ok(input.verdict(run.passed()))
+    Ok(litmus_input::verdict(&input, run.passed()))
 }
 
 /// Runs one test after the other. As JSON, each result is printed as soon as it is known. The run ends early if nobody
 /// reads them any more.
-fn run_all(
-    protocol: &'static dyn Protocol,
-    fault: Option<u8>,
-    input: &LitmusInput,
-    arguments: &Arguments,
-    session: &mut Session,
-) -> Result<Run, Failure> {
-    let as_json = arguments.form.json;
-    let settings = arguments.search.settings(STATE_LIMIT);
+fn run_all(bench: &Bench, input: &LitmusInput, as_json: bool, session: &mut Session) -> Result<LitmusRun, Failure> {
     let activity = session.activity(Some(input.tests.len()));
-    let mut run = Run::default();
+    let mut run = LitmusRun::default();
     for test in &input.tests {
         run.is_cut_short = session.output.is_closed();
         if run.is_cut_short {
             break;
         }
-        activity.begin(format!("{}: {}", test.name(), test.question()));
-        let mut tell = |kind: &str, value: Value| match as_json {
-            true => activity.aside(|| record(kind, value, session)),
-            false => Ok(()),
-        };
-        match run_litmus_with(protocol, fault, test, arguments.core.into(), &settings) {
-            Ok(result) => {
-                let (verdict, states) = (verdict(&result), count(result.states as u64));
-                activity.finish(&format!("{}: {verdict}, {states} states", test.name()));
-                tell("test", to_json(&result))?;
-                run.results.push(result);
-            }
-            Err(reason) => {
-                activity.finish(&format!("{}: not run: {reason}", test.name()));
-                tell("not run", json!({ "name": test.name(), "reason": reason.to_string() }))?;
-                run.not_run.push((test.name().to_owned(), reason));
-            }
+        let (kind, line) = run.add(bench, test, &activity);
+        if as_json {
+            activity.aside(|| record(kind, line, session))?;
         }
     }
     Ok(run)
@@ -177,56 +131,11 @@ fn record(kind: &str, mut value: Value, session: &mut Session) -> Result<(), Fai
     session.output.json_line(&value)
 }
 
-fn summary(protocol: &dyn Protocol, arguments: &Arguments, run: &Run, input: &LitmusInput) -> Value {
-    json!({
-        "protocol": protocol.name(),
-        "fault": arguments.fault,
-        "memory_model": protocol.model().name(),
-        "passed": run.passed() && input.bad_files.is_empty(),
-        "tests": run.results.len(),
-        "passing": run.passing(),
-        "not_shown": run.not_shown(),
-        "not_run": run.not_run.len() + input.unsupported.len(),
-        "bad_files": input.bad_files.len(),
-    })
-}
-
 fn expectation(result: &LitmusResult) -> &'static str {
     result.expectation.map_or("", Expectation::text)
 }
 
-fn to_json(result: &LitmusResult) -> Value {
-    let test = &result.test.test;
-    let outcomes = |outcomes: &BTreeSet<Outcome>| -> Vec<String> {
-        outcomes.iter().map(|outcome| test.program.describe(outcome)).collect()
-    };
-    let forbidden: BTreeSet<Outcome> = result.forbidden_reached().cloned().collect();
-    json!({
-        "protocol": result.protocol,
-        "fault": result.fault,
-        "name": test.name,
-        "question": result.test.question(),
-        "program": test.program.to_string(),
-        "model": result.model.name(),
-        "telling_outcome": test.condition_text(),
-        "expected": result.expectation.map(Expectation::text),
-        "telling_outcome_reached": result.telling_reached(),
-        "reached": outcomes(&result.reached),
-        "allowed": outcomes(&result.allowed),
-        "forbidden_reached": outcomes(&forbidden),
-        "vacuous": result.vacuous(),
-        "not_shown": result.not_shown(),
-        "bounded": result.bounded,
-        "states": result.states,
-        "transitions": result.transitions,
-        "depth": result.depth,
-        "verdict": verdict(result),
-        "chart": result.failure.as_ref().map(|chart| chart.to_text()),
-        "replay": result.replay().map(|replay| replay.to_string()),
-    })
-}
-
-fn print(run: &Run, in_detail: bool, session: &mut Session) -> Result<(), Failure> {
+fn print(run: &LitmusRun, in_detail: bool, session: &mut Session) -> Result<(), Failure> {
     let results = &run.results;
     let mut table = table([
         "test",
@@ -283,10 +192,10 @@ fn print_not_shown(results: &[LitmusResult], session: &mut Session) -> Result<()
 }
 
 /// Prints how many tests were not run, for each reason.
-fn print_unsupported(input: &LitmusInput, run: &Run, session: &mut Session) -> Result<(), Failure> {
-    input.print_unsupported(session)?;
+fn print_unsupported(input: &LitmusInput, run: &LitmusRun, session: &mut Session) -> Result<(), Failure> {
+    litmus_input::print_unsupported(input, session)?;
     for (name, reason) in &run.not_run {
         session.output.line(&format!("{name} not run: {reason}"))?;
     }
-    input.print_bad_files(session)
+    litmus_input::print_bad_files(input, session)
 }

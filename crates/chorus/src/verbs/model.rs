@@ -3,13 +3,14 @@
 use chorus_litmus::judge::{Allowed, TooLarge, Verdict as Answer, allowed, decide};
 use chorus_litmus::model::Model;
 use chorus_litmus::test::{LitmusTest, Quantifier};
+use chorus_proof::litmus_input::{BadFile, LitmusInput};
 use chorus_registry::unknown;
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
 use crate::failure::{Failure, Verdict};
-use crate::litmus_input::{self, BadFile, LitmusInput, are_in_detail};
+use crate::litmus_input::{self, are_in_detail};
 use crate::output::table;
 use crate::session::Session;
 
@@ -94,9 +95,9 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         }))?;
     } else {
         print(model, &judged, &input, are_in_detail(&arguments.tests, judged.len()), session)?;
-        input.print_bad_files(session)?;
+        litmus_input::print_bad_files(&input, session)?;
     }
-    Ok(input.verdict(true))
+    Ok(litmus_input::verdict(&input, true))
 }
 
 fn list(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
@@ -136,5 +137,5 @@ fn print(
     }
     let tests = if judged.len() == 1 { "test" } else { "tests" };
     session.output.line(&format!("\n{} {tests}", judged.len()))?;
-    input.print_unsupported(session)
+    litmus_input::print_unsupported(input, session)
 }

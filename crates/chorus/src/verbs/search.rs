@@ -43,6 +43,7 @@ impl SearchArguments {
                 .memory
                 .map(|mebibytes| usize::try_from(mebibytes.saturating_mul(1 << 20)).unwrap_or(usize::MAX)),
             threads: self.threads.map(usize::from),
+            stop: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `chorus torture`: runs protocols through millions of random steps on random small machines.
 
+use chorus_proof::checking::fault;
 use chorus_proof::{Tortured, torture_one};
 use chorus_verify::torture::Settings;
 use chorus_verify::torture::coverage::{Cell, Comparison};
@@ -66,7 +67,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
         None => session.registry.protocols().to_vec(),
     };
     let fault = match (&arguments.fault, protocols.as_slice()) {
-        (Some(name), [protocol, ..]) => Some(super::check::fault(*protocol, name)?),
+        (Some(name), [protocol, ..]) => Some(fault(*protocol, name).map_err(Failure::bad_input)?),
         (Some(_), []) | (None, _) => None,
     };
     let settings = Settings {

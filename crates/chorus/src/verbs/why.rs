@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use chorus_lab::run::CheckResult;
 use chorus_lab::setup;
 use chorus_lab::simulate::Manner;
-use chorus_lab::why::page::{Told, page};
-use chorus_lab::why::{Selection, Why, why};
+use chorus_lab::why::page::page;
+use chorus_lab::why::{Selection, Told, why};
 use clap::Args;
 use serde_json::json;
 
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let is_sum = arguments.aggregate || arguments.against.is_some();
     if arguments.form.json {
         let runs: Vec<_> =
-            told.iter().map(|told| if is_sum { stack::to_json(told) } else { chains::to_json(told) }).collect();
+            told.iter().map(|told| if is_sum { told.stacks_to_json() } else { told.chains_to_json() }).collect();
         session.output.json(&json!({ "schema_version": JSON_SCHEMA_VERSION, "runs": runs }))?;
     } else {
         match told.as_slice() {
@@ -110,26 +110,5 @@ fn tell(protocol: &str, arguments: &Arguments, session: &Session) -> Result<Told
     let activity = session.activity(None);
     activity.begin(spec.to_string());
     let manner = Manner { allow_incoherent, ..Manner::default() };
-    let (result, why) = chorus_program::with_printing(true, || why(&spec, &setup, manner, selection))?;
-    drop(activity);
-    if why.stack.is_empty() {
-        return Err(Failure::bad_input(nothing(arguments, &why)));
-    }
-    Ok(Told { result, why })
-}
-
-/// The message about a selection that holds for no access.
-fn nothing(arguments: &Arguments, why: &Why) -> String {
-    let hint =
-        "hint: without --load, --line and --wave, the slowest loads are shown with their numbers, lines and waves";
-    let what = match (arguments.load, arguments.line, arguments.wave) {
-        (Some(number), ..) => format!("the run has no access of number {number}"),
-        (None, Some(address), _) => {
-            let end = why.scene.as_ref().and_then(|scene| scene.buffers.last()).map_or(0, |buffer| buffer.end * 4);
-            format!("no access touches the line of address {address:#x}; the program's memory ends at {end:#x}")
-        }
-        (None, None, Some((cache, slot))) => format!("the run has no access of wavefront slot {slot} of L1.{cache}"),
-        (None, None, None) => "the run has no access at all".to_owned(),
-    };
-    format!("{what}\n{hint}")
+    Ok(chorus_program::with_printing(true, || why(&spec, &setup, manner, selection))?)
 }

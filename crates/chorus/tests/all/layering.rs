@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Every crate of the workspace, with the crates of the workspace that it depends on. A change of a line here changes
 /// the architecture, and so must change ARCHITECTURE.md.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("chorus-cargo-version", &[]),
     ("chorus-protocol", &[]),
     ("chorus-system", &[]),
@@ -34,7 +34,10 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "chorus-workloads",
         ],
     ),
-    ("chorus-proof", &["chorus-lab", "chorus-protocol", "chorus-registry", "chorus-system", "chorus-verify"]),
+    (
+        "chorus-proof",
+        &["chorus-lab", "chorus-litmus", "chorus-protocol", "chorus-registry", "chorus-system", "chorus-verify"],
+    ),
     (
         "chorus",
         &[
@@ -51,6 +54,19 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "chorus-trace",
             "chorus-verify",
             "chorus-workloads",
+        ],
+    ),
+    (
+        "chorus-python",
+        &[
+            "chorus-lab",
+            "chorus-program",
+            "chorus-proof",
+            "chorus-protocol",
+            "chorus-registry",
+            "chorus-sim",
+            "chorus-system",
+            "chorus-verify",
         ],
     ),
 ];

@@ -29,6 +29,8 @@ fn present(crate_name: &str) -> BTreeSet<String> {
             ["src", folder, _, ..] => Some(format!("{folder}/")),
             ["tests", name] if name.ends_with(".rs") => Some(format!("tests/{name}")),
             ["tests", "all" | "lab", name] if name.ends_with(".rs") => Some(format!("tests/{}/{name}", parts[1])),
+            ["python", package, name] if name.ends_with(".py") => Some(format!("python/{package}/{name}")),
+            ["tests", name] if name.ends_with(".py") => Some(format!("tests/{name}")),
             ["build.rs"] => Some("build.rs".to_owned()),
             ["template", ..] => Some("template/".to_owned()),
             _ => None,
