@@ -20,7 +20,7 @@
 
 mod checked;
 pub mod collect;
-mod diagram;
+pub mod diagram;
 pub mod facts;
 pub mod faults;
 mod json;

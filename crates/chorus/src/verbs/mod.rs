@@ -5,6 +5,7 @@ mod bench;
 pub mod check;
 mod compare;
 mod completions;
+mod docs;
 mod explain;
 mod export;
 mod list;
@@ -63,6 +64,8 @@ pub enum Verb {
     Bench(bench::Arguments),
     /// Export finished runs as CSV or Parquet.
     Export(export::Arguments),
+    /// Write the documentation as a site, with search, and open it in a browser.
+    Docs(docs::Arguments),
     /// Print completions for a shell.
     Completions(completions::Arguments),
     /// Print the manual page: `chorus man | man -l -`.
@@ -90,6 +93,7 @@ impl Verb {
             Verb::Table(arguments) => table::run(arguments, session),
             Verb::Bench(arguments) => bench::run(arguments, session),
             Verb::Export(arguments) => export::run(arguments, session),
+            Verb::Docs(arguments) => docs::run(arguments, session),
             Verb::Completions(arguments) => completions::run(arguments, session),
             Verb::Man => completions::man(session),
         }
