@@ -7,12 +7,12 @@ use crate::markdown::Target;
 /// The page whose lists are the contents.
 pub(crate) const README: &str = "docs/README.md";
 
-/// Pages outside `docs` that the site shows, and their places in it.
-const OF_THE_PROJECT: [(&str, &str); 4] = [
-    ("README.md", "about.html"),
-    ("ARCHITECTURE.md", "architecture.html"),
-    ("BENCHMARKS.md", "benchmarks.html"),
-    ("CHANGELOG.md", "changelog.html"),
+/// Pages outside `docs` that the site shows, their places in it, and their titles in the contents.
+const OF_THE_PROJECT: [(&str, &str, &str); 4] = [
+    ("README.md", "about.html", "About Chorus"),
+    ("ARCHITECTURE.md", "architecture.html", "Architecture"),
+    ("BENCHMARKS.md", "benchmarks.html", "Benchmarks"),
+    ("CHANGELOG.md", "changelog.html", "Changelog"),
 ];
 
 /// A part of the contents with the pages that it lists, as paths in the source tree.
@@ -47,7 +47,7 @@ pub(crate) fn place(path: &str) -> Option<String> {
     if path == README {
         return Some("index.html".to_owned());
     }
-    if let Some((_, place)) = OF_THE_PROJECT.iter().find(|(page, _)| *page == path) {
+    if let Some((_, place, _)) = OF_THE_PROJECT.iter().find(|(page, ..)| *page == path) {
         return Some((*place).to_owned());
     }
     if let Some(paper) = path.strip_prefix("papers/").and_then(|path| path.strip_suffix("/notes.md")) {
@@ -73,9 +73,9 @@ pub(crate) fn target(page: &str, link: &str) -> Target {
     }
 }
 
-/// The pages of the project that stand beside `docs`, in the order of the contents, with their places.
+/// The pages of the project that stand beside `docs`, in the order of the contents, with their titles.
 pub(crate) fn of_the_project() -> impl Iterator<Item = (&'static str, &'static str)> {
-    OF_THE_PROJECT.into_iter()
+    OF_THE_PROJECT.into_iter().map(|(page, _, title)| (page, title))
 }
 
 #[cfg(test)]
@@ -96,7 +96,10 @@ mod tests {
     fn links_between_files_become_links_between_pages() {
         let to = |page: &str, link: &str| target(page, link);
         assert_eq!(to("README.md", "docs/README.md#a"), Target::Page("index.html#a".to_owned()));
-        assert_eq!(to("docs/workloads/tc.md", "../../papers/tc/notes.md"), Target::Page("../papers/tc.html".to_owned()));
+        assert_eq!(
+            to("docs/workloads/tc.md", "../../papers/tc/notes.md"),
+            Target::Page("../papers/tc.html".to_owned())
+        );
         assert_eq!(to("docs/a.md", "images/b.svg"), Target::Page("images/b.svg".to_owned()));
         assert_eq!(to("docs/a.md", "../crates/b.rs"), Target::Source("crates/b.rs".to_owned()));
         assert_eq!(to("docs/a.md", "#here"), Target::Page("#here".to_owned()));

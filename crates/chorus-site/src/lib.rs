@@ -26,6 +26,8 @@ mod markdown;
 mod markup;
 mod search;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -33,6 +35,7 @@ use std::path::{Path, PathBuf};
 
 use chorus_lab::document::DocumentError;
 use chorus_proof::Steps;
+use chorus_protocol::registry::Protocol;
 use chorus_registry::Registry;
 use chorus_system::SystemError;
 
@@ -81,20 +84,26 @@ pub struct Site {
 }
 
 impl Site {
-    /// Makes every page. Protocols are explored for theirs, which is a step each.
-    pub fn make(registry: &Registry, verbs: &[Command], steps: &dyn Steps) -> Result<Site, SiteError> {
+    /// Makes every page. The protocols of `machines` are explored for a page with a machine to play with, which is a
+    /// step each and takes nearly all of the time.
+    pub fn make(
+        registry: &Registry,
+        verbs: &[Command],
+        machines: &[&'static dyn Protocol],
+        steps: &dyn Steps,
+    ) -> Result<Site, SiteError> {
         let explored: Vec<Explored> =
-            registry.protocols().iter().map(|protocol| protocols::explore(*protocol, steps)).collect::<Result<_, _>>()?;
+            machines.iter().map(|protocol| protocols::explore(*protocol, steps)).collect::<Result<_, _>>()?;
         let results = papers::read(registry)?;
         let mut parts = written();
         let mut front = vec![rendered(README)];
-        front.extend(of_the_project().map(|(page, _)| rendered(page)));
+        front.extend(of_the_project().map(|(page, title)| Article { title: title.to_owned(), ..rendered(page) }));
         parts.insert(0, Part::new("Chorus", front));
         part(&mut parts, "Results").articles.extend(results.iter().map(papers::Results::page));
         add_protocols(part(&mut parts, "Protocols"), registry, &explored);
         part(&mut parts, "Workloads").articles.insert(0, workloads::page(registry));
         parts.push(systems::part(registry)?);
-        let gallery = gallery::page(registry, &results, &explored);
+        let gallery = gallery::page(&results, &explored);
         parts.push(Part::new("Reference", vec![commands::page(verbs), metrics::page(registry), gallery]));
         let drawings = source::files().into_iter().filter(|(path, _)| !path.ends_with(".md"));
         Ok(Site { parts, drawings: drawings.filter_map(|(path, file)| Some((place(path)?, file))).collect() })
@@ -142,12 +151,15 @@ impl Site {
     }
 }
 
+/// The text of the page whose lists are the contents.
+fn readme() -> String {
+    source::files().get(README).map(|contents| String::from_utf8_lossy(contents).into_owned()).unwrap_or_default()
+}
+
 /// The parts of written pages.
 fn written() -> Vec<Part> {
-    let files = source::files();
-    let readme = files.get(README).map(|contents| String::from_utf8_lossy(contents)).unwrap_or_default();
     let pages = |pages: Vec<String>| pages.iter().map(|page| rendered(page)).collect();
-    listed(&readme).into_iter().map(|part| Part::new(&part.title, pages(part.pages))).collect()
+    listed(&readme()).into_iter().map(|part| Part::new(&part.title, pages(part.pages))).collect()
 }
 
 /// The article of a written page. Pages that do not exist are empty, which the check of links finds.
@@ -167,21 +179,21 @@ fn part<'a>(parts: &'a mut Vec<Part>, title: &str) -> &'a mut Part {
     &mut parts[at]
 }
 
-/// Adds the list of protocols, pages of those that have none, and the machines.
+/// Adds the list of protocols, pages of those that no written page describes, and the machines.
 fn add_protocols(part: &mut Part, registry: &Registry, explored: &[Explored]) {
-    for (protocol, explored) in registry.protocols().iter().zip(explored) {
-        let path = format!("protocols/{}.html", protocol.name());
-        let machine = &explored.machine;
-        match part.articles.iter_mut().find(|article| article.path == path) {
-            Some(article) => *article = protocols::with_way_to_machine(std::mem::take(article), machine),
-            None => {
-                let page = protocols::page(*protocol, explored);
-                part.articles.push(protocols::with_way_to_machine(page, machine));
-            }
+    for protocol in registry.protocols() {
+        let path = protocols::path(*protocol);
+        let explored = explored.iter().find(|explored| explored.protocol.name() == protocol.name());
+        if !part.articles.iter().any(|article| article.path == path) {
+            part.articles.push(protocols::page(*protocol, explored));
         }
-        part.beside.push(machine.clone());
+        if let Some(explored) = explored {
+            let page = part.articles.iter_mut().filter(|article| article.path == path);
+            page.for_each(|article| explored.show_the_way(article));
+            part.beside.push(explored.machine.clone());
+        }
     }
-    part.articles.insert(0, protocols::list(registry));
+    part.articles.insert(0, protocols::list(registry, explored));
 }
 
 fn write_file(path: &Path, contents: &[u8]) -> Result<(), SiteError> {

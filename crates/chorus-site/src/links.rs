@@ -82,7 +82,8 @@ mod tests {
     #[test]
     fn links_that_lead_nowhere_are_found() {
         let a = "<h1 id=\"top\">A</h1><a href=\"b/c.html#here\">good</a><a href=\"#top\">good</a><a href=\"https://x.org\">x</a>";
-        let c = "<p id=\"here\"><a href=\"../a.html#gone\">bad</a><a href=\"d.html\">bad</a><img src=\"../e.png\"/></p>";
+        let c =
+            "<p id=\"here\"><a href=\"../a.html#gone\">bad</a><a href=\"d.html\">bad</a><img src=\"../e.png\"/></p>";
         let pages = BTreeMap::from([("a.html", a), ("b/c.html", c)]);
         let complaints = broken(&pages, &BTreeSet::from(["e.png"]));
         assert_eq!(

@@ -33,6 +33,8 @@ pub(crate) fn render(text: &str, target: impl Fn(&str) -> Target) -> Rendered {
     let mut out: Vec<Event<'_>> = Vec::new();
     // Where the heading began that is under way.
     let mut heading = 0;
+    // Where the head of the table began that is under way.
+    let mut head = 0;
     for event in Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH) {
         match event {
             Event::Start(Tag::Heading { .. }) => {
@@ -62,6 +64,15 @@ pub(crate) fn render(text: &str, target: impl Fn(&str) -> Target) -> Rendered {
                 out.push(Event::Start(Tag::Image { link_type, dest_url: page.into(), title, id }));
             }
             Event::Start(Tag::Table(_)) => out.extend([Event::Html("<div class=\"scroll\">".into()), event]),
+            Event::Start(Tag::TableHead) => {
+                head = out.len();
+                out.push(event);
+            }
+            // A head without words has no cells, so that nothing stands above the rows.
+            Event::End(TagEnd::TableHead) if is_wordless(&out[head + 1..]) => {
+                out.truncate(head + 1);
+                out.push(event);
+            }
             Event::End(TagEnd::Table) => out.extend([event, Event::Html("</div>\n".into())]),
             Event::InlineHtml(markup) | Event::Html(markup) => out.extend(own_markup(markup)),
             other => out.push(other),
@@ -78,6 +89,11 @@ impl Rendered {
             _ => self.headings.push((level as u8, id, words)),
         }
     }
+}
+
+/// Whether the cells of a row are all empty.
+fn is_wordless(cells: &[Event<'_>]) -> bool {
+    cells.iter().all(|event| matches!(event, Event::Start(Tag::TableCell) | Event::End(TagEnd::TableCell)))
 }
 
 /// Markup within a page: line breaks of tables are kept, and comments left out. Pages have no other.
@@ -136,14 +152,29 @@ mod tests {
     fn links_lead_to_pages_and_sources_are_named() {
         let page = page("[a](b.md#c) [d](src/e.rs) ![f](g.png)");
         assert!(page.body.contains("<a href=\"b.html#c\">a</a>"), "{}", page.body);
-        assert!(page.body.contains("<span class=\"source\" title=\"e.rs of the source tree\">d</span>"), "{}", page.body);
+        assert!(
+            page.body.contains("<span class=\"source\" title=\"e.rs of the source tree\">d</span>"),
+            "{}",
+            page.body
+        );
         assert!(page.body.contains("<img src=\"g.png\" alt=\"f\" />"), "{}", page.body);
+    }
+
+    #[test]
+    fn a_table_without_headers_has_no_head() {
+        let page = page("|  |  |\n|---|---|\n| a | b |\n");
+        assert!(page.body.contains("<thead><tr></tr></thead>"), "{}", page.body);
+        assert!(page.body.contains("<tr><td>a</td><td>b</td></tr>"), "{}", page.body);
     }
 
     #[test]
     fn comments_are_left_out_and_other_markup_is_text() {
         let page = page("<!-- generated: x -->\n\n| a |\n|---|\n| b<br>c <i>d</i> |\n\n<!-- end -->\n");
         assert!(page.body.contains("b<br/>c &lt;i&gt;d&lt;/i&gt;"), "{}", page.body);
-        assert!(!page.body.contains("generated") && page.body.starts_with("<div class=\"scroll\"><table>"), "{}", page.body);
+        assert!(
+            !page.body.contains("generated") && page.body.starts_with("<div class=\"scroll\"><table>"),
+            "{}",
+            page.body
+        );
     }
 }

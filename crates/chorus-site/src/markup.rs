@@ -16,6 +16,8 @@ pub(crate) enum Piece<'a> {
 pub(crate) struct Tag<'a> {
     pub(crate) name: &'a str,
     attributes: &'a str,
+    /// Whether the element has no contents, as the slash at the end of its tag says.
+    pub(crate) is_whole: bool,
 }
 
 impl<'a> Tag<'a> {
@@ -55,9 +57,10 @@ pub(crate) fn pieces(markup: &str) -> impl Iterator<Item = Piece<'_>> {
         if let Some(name) = inside.strip_prefix('/') {
             return Some(Piece::Close(name.trim()));
         }
+        let is_whole = inside.ends_with('/');
         let inside = inside.trim_end_matches('/');
         let (name, attributes) = inside.split_once(char::is_whitespace).unwrap_or((inside, ""));
-        Some(Piece::Open(Tag { name, attributes }))
+        Some(Piece::Open(Tag { name, attributes, is_whole }))
     })
 }
 

@@ -96,6 +96,9 @@ mod tests {
     fn the_index_is_a_script_with_every_page() {
         let article = Article::new("x/y.html", "Y", "<h1 id=\"y\">Y</h1><p>\"quoted\" </p>".to_owned());
         let script = index([&article].into_iter());
-        assert!(script.ends_with("globalThis.chorusPages = [[\"x/y.html\",\"Y\",[[\"y\",\"Y\",\"\\\"quoted\\\" \"]]]];\n"), "{script}");
+        assert!(
+            script.ends_with("globalThis.chorusPages = [[\"x/y.html\",\"Y\",[[\"y\",\"Y\",\"\\\"quoted\\\" \"]]]];\n"),
+            "{script}"
+        );
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn page(commands: &[Command]) -> Article {
     body.push_str("<p><code>chorus VERB --help</code> prints the same.</p>\n");
     let rows: Vec<Vec<Cell>> = commands
         .iter()
-        .map(|verb| vec![Cell::link(&format!("#{}", verb.name), &verb.name), Cell::text(&verb.about)])
+        .map(|verb| vec![Cell::link(&format!("#{}", verb.name), &verb.name), Cell::text(sentence(&verb.about))])
         .collect();
     body.push_str(&table(Narrow::Cards, &[Cell::text("Verb"), Cell::text("What it does")], &rows));
     for verb in commands {
@@ -50,7 +50,7 @@ pub(crate) fn page(commands: &[Command]) -> Article {
 
 fn section(verb: &Command) -> String {
     let mut out = heading(2, &verb.name, &format!("chorus {}", verb.name));
-    out.push_str(&paragraph(&verb.about));
+    out.push_str(&paragraph(&sentence(&verb.about)));
     out.push_str(&shell(&verb.usage));
     let rows: Vec<Vec<Cell>> = verb.options.iter().map(|option| row(verb, option)).collect();
     if !rows.is_empty() {
@@ -62,6 +62,11 @@ fn section(verb: &Command) -> String {
     out
 }
 
+/// A help text with its full stop, which the help of a terminal leaves out.
+fn sentence(text: &str) -> String {
+    if text.is_empty() || text.ends_with(['.', ':']) { text.to_owned() } else { format!("{text}.") }
+}
+
 fn row(verb: &Command, option: &CommandOption) -> Vec<Cell> {
     let name = option.form.split([' ', ',', '=']).find(|word| word.starts_with("--"));
     let form = Cell::command(&option.form);
@@ -69,7 +74,8 @@ fn row(verb: &Command, option: &CommandOption) -> Vec<Cell> {
         Some(name) => form.with_id(&format!("{}{name}", verb.name)),
         None => form,
     };
-    let mut remarks: Vec<String> = option.values.iter().map(|(value, meaning)| format!("{value}: {meaning}")).collect();
-    remarks.extend(option.default.as_ref().map(|default| format!("Default: {default}")));
-    vec![form, Cell::text(&option.meaning).with_remark(&remarks.join(" · "))]
+    let mut remarks: Vec<String> =
+        option.values.iter().map(|(value, meaning)| format!("{value}: {}", sentence(meaning))).collect();
+    remarks.extend(option.default.as_ref().map(|default| format!("Default: {default}.")));
+    vec![form, Cell::text(sentence(&option.meaning)).with_remark(&remarks.join(" "))]
 }

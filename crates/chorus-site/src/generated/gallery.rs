@@ -1,7 +1,6 @@
 //! The gallery: headline figures, drawings of the documentation, and the state diagrams of every protocol.
 
 use chorus_lab::html::escape;
-use chorus_registry::Registry;
 
 use super::papers::Results;
 use super::protocols::Explored;
@@ -15,7 +14,7 @@ const DRAWINGS: [(&str, &str, &str); 2] = [
 ];
 
 /// The page of the gallery.
-pub(crate) fn page(registry: &Registry, results: &[Results], explored: &[Explored]) -> Article {
+pub(crate) fn page(results: &[Results], explored: &[Explored]) -> Article {
     let mut body = title("gallery", "Gallery");
     body.push_str(&heading(2, "figures", "Headline figures"));
     body.push_str(&paragraph("Each at the largest scale that was recorded."));
@@ -29,15 +28,21 @@ pub(crate) fn page(registry: &Registry, results: &[Results], explored: &[Explore
         ));
     }
     body.push_str("</div>\n");
+    if explored.is_empty() {
+        return Article::new("gallery.html", "Gallery", body);
+    }
     body.push_str(&heading(2, "diagrams", "State diagrams"));
-    body.push_str(&paragraph("Drawn from what the controllers did when they were explored. Dashed states are transient."));
-    for (protocol, explored) in registry.protocols().iter().zip(explored) {
-        let (name, words) = (protocol.name(), escape(protocol.title()));
+    body.push_str(&paragraph(
+        "Drawn from what the controllers did when they were explored. Dashed states are transient.",
+    ));
+    for explored in explored {
+        let (name, words) = (explored.protocol.name(), escape(explored.protocol.title()));
         body.push_str(&format!(
             "<details id=\"diagrams-{name}\"><summary>{words}</summary>\n<p><a href=\"machines/{name}.html\">Play with it</a></p>\n\
              <div class=\"diagrams\">{}</div></details>\n",
             explored.diagrams
         ));
     }
-    Article { is_machine: false, ..Article::new("gallery.html", "Gallery", body) }
+    // Diagrams need the styles of machines.
+    Article { is_machine: true, ..Article::new("gallery.html", "Gallery", body) }
 }

@@ -16,7 +16,9 @@ pub(crate) fn page(registry: &Registry) -> Article {
     body.push_str("<p>See <a href=\"../concepts/statistics.html\">statistics</a> for how they are counted.</p>\n");
     let rows: Vec<Vec<Cell>> = definitions(registry.protocols())
         .iter()
-        .map(|metric| vec![Cell::name(&metric.key).with_id(&metric.key), Cell::name(metric.unit), Cell::text(&metric.meaning)])
+        .map(|metric| {
+            vec![Cell::name(&metric.key).with_id(&metric.key), Cell::name(metric.unit), Cell::text(&metric.meaning)]
+        })
         .collect();
     body.push_str(&table(Narrow::Cards, &[Cell::text("Metric"), Cell::text("Unit"), Cell::text("Meaning")], &rows));
     Article::new("reference/metrics.html", "Metrics", body)

@@ -3,7 +3,7 @@
 use chorus_lab::chart;
 use chorus_lab::claim::Claim;
 use chorus_lab::document::DocumentError;
-use chorus_lab::figure::FigureData;
+use chorus_lab::figure::{FigureData, Group};
 use chorus_lab::html::{Cell, Narrow, details, table};
 use chorus_lab::paper::{self, Paper};
 use chorus_lab::recorded::AtScale;
@@ -28,6 +28,7 @@ pub(crate) fn read(registry: &Registry) -> Result<Vec<Results>, DocumentError> {
         let paper = paper::load(registry, name)?;
         let mut scales = paper.recorded.figures(&paper.experiment, &paper.statements.claims, None);
         for at in &mut scales {
+            leave_out_missing(&mut at.figure);
             if let Some(headline) = paper.experiment.headline() {
                 at.figure.stated = stated(&paper.statements.claims, &paper.experiment, headline, &at.figure);
             }
@@ -35,6 +36,22 @@ pub(crate) fn read(registry: &Registry) -> Result<Vec<Results>, DocumentError> {
         Ok(Results { name, paper, scales })
     };
     registry.experiment_names().into_iter().map(of).collect()
+}
+
+/// Leaves out the workloads that were not run, with one remark that names them in place of one for each bar.
+fn leave_out_missing(figure: &mut FigureData) {
+    let was_run = |group: &Group| group.bars.iter().any(|bar| bar.value().is_some());
+    let missing: Vec<&str> =
+        figure.workloads.iter().filter(|group| !was_run(group)).map(|group| group.label.as_str()).collect();
+    if missing.is_empty() {
+        return;
+    }
+    figure.notes = vec![format!("Not run, and not in the means: {}.", missing.join(", "))];
+    if let Some(markers) = &mut figure.markers {
+        let mut was_run = figure.workloads.iter().map(was_run);
+        markers.at.retain(|_| was_run.next().unwrap_or(true));
+    }
+    figure.workloads.retain(was_run);
 }
 
 impl Results {
@@ -50,7 +67,9 @@ impl Results {
         body.push_str(&self.recorded());
         body.push_str(&self.figures());
         body.push_str(&self.claims());
-        Article::new(format!("papers/{}.html", self.name), &experiment.title, body)
+        // The contents show the name of the work alone, where the title begins with one.
+        let short = experiment.title.split(':').next().unwrap_or_default();
+        Article::new(format!("papers/{}.html", self.name), short, body)
     }
 
     /// The headline figure at each scale, with the claims that it answers.
@@ -77,9 +96,9 @@ impl Results {
     /// The claims of the headline figure with a column for each scale.
     fn claims_at_scales(&self) -> String {
         let Some(largest) = self.scales.last().filter(|at| !at.claims.is_empty()) else { return String::new() };
-        let mut headers = vec![Cell::classed("claim", "Claim"), Cell::number("Paper")];
+        let mut headers = vec![Cell::classed("claim", "Claim"), Cell::number("Stated")];
         for at in &self.scales {
-            headers.extend([Cell::number(at.scale.name()), Cell::text("Verdict")]);
+            headers.extend([Cell::number(format!("At {} scale", at.scale)), Cell::text("Verdict")]);
         }
         let rows: Vec<Vec<Cell>> = largest
             .claims
@@ -146,10 +165,13 @@ impl Results {
             ]
         };
         let rows: Vec<Vec<Cell>> = claims.iter().map(row).collect();
-        let headers = [Cell::classed("claim", "Claim"), Cell::text("Source"), Cell::number("Number"), Cell::text("Kind")];
+        let headers =
+            [Cell::classed("claim", "Claim"), Cell::text("Source"), Cell::number("Number"), Cell::text("Kind")];
         let all = table(Narrow::Cards, &headers, &rows);
         let mut out = heading(2, "claims", "Claims");
-        out.push_str(&paragraph("What the paper states with a number. The report holds each against what was measured."));
+        out.push_str(&paragraph(
+            "What the paper states with a number. The report holds each against what was measured.",
+        ));
         out.push_str(&details(&format!("All {} claims", claims.len()), &all));
         out
     }

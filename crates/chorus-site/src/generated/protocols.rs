@@ -13,6 +13,7 @@ use crate::article::Article;
 
 /// A protocol as its controllers behave.
 pub(crate) struct Explored {
+    pub(crate) protocol: &'static dyn Protocol,
     /// The page with its machine, diagrams and tables.
     pub(crate) machine: Article,
     /// The diagram of each of its controllers.
@@ -31,7 +32,8 @@ pub(crate) fn explore(protocol: &'static dyn Protocol, steps: &dyn Steps) -> Res
     };
     let play = Play::of(protocol).map_err(broken)?;
     steps.finish(protocol.title());
-    let back = format!("<p><a href=\"../{}\">{}</a>, from its controllers</p>\n", page_of(protocol), escape(protocol.title()));
+    let (page, words) = (path(protocol), escape(protocol.title()));
+    let back = format!("<p><a href=\"../{page}\">← How {words} works</a></p>\n");
     let body = [back, protocol_page::body(protocol, &transitions, play.as_ref())].concat();
     let machine = Article {
         path: format!("machines/{}.html", protocol.name()),
@@ -41,26 +43,40 @@ pub(crate) fn explore(protocol: &'static dyn Protocol, steps: &dyn Steps) -> Res
         is_machine: true,
     };
     let diagrams = transitions.roles().map(diagram::of).collect();
-    Ok(Explored { machine, diagrams, tables: transitions.to_html_tables() })
+    Ok(Explored { protocol, machine, diagrams, tables: transitions.to_html_tables() })
+}
+
+impl Explored {
+    /// Adds the way to the machine below the first heading of a page.
+    pub(crate) fn show_the_way(&self, article: &mut Article) {
+        let way = format!(
+            "<p><a href=\"../{}\">Play with a tiny machine</a> of this protocol, and see its state diagrams.</p>\n",
+            self.machine.path
+        );
+        if let Some(end) = article.body.find("</h1>\n") {
+            article.body.insert_str(end + "</h1>\n".len(), &way);
+        }
+    }
 }
 
 /// The path of the page of a protocol.
-fn page_of(protocol: &dyn Protocol) -> String {
+pub(crate) fn path(protocol: &dyn Protocol) -> String {
     format!("protocols/{}.html", protocol.name())
 }
 
 /// The list of all protocols.
-pub(crate) fn list(registry: &Registry) -> Article {
+pub(crate) fn list(registry: &Registry, explored: &[Explored]) -> Article {
     let mut body = title("protocols", "All protocols");
-    body.push_str(&paragraph("Every protocol with its memory model, and a tiny machine of each to play with."));
+    body.push_str(&paragraph("Every protocol with its memory model, and tiny machines to play with."));
     let row = |protocol: &&'static dyn Protocol| {
         let name = protocol.name();
+        let machine = explored.iter().find(|explored| explored.protocol.name() == name);
         vec![
             Cell::link(&format!("{name}.html"), name),
             Cell::text(protocol.title()).with_remark(protocol.summary()),
             Cell::text(protocol.model().name()),
             Cell::number(protocol.virtual_networks().to_string()),
-            Cell::link(&format!("../machines/{name}.html"), "play"),
+            machine.map_or_else(|| Cell::text("–"), |it| Cell::link(&format!("../{}", it.machine.path), "play")),
         ]
     };
     let headers = [
@@ -75,7 +91,7 @@ pub(crate) fn list(registry: &Registry) -> Article {
 }
 
 /// The page of a protocol that no written page describes.
-pub(crate) fn page(protocol: &dyn Protocol, explored: &Explored) -> Article {
+pub(crate) fn page(protocol: &dyn Protocol, explored: Option<&Explored>) -> Article {
     let mut body = title("protocol", protocol.title());
     body.push_str(&paragraph(protocol.summary()));
     body.push_str(&paragraph(protocol.citation()));
@@ -101,19 +117,9 @@ pub(crate) fn page(protocol: &dyn Protocol, explored: &Explored) -> Article {
     let rows: Vec<Vec<Cell>> =
         protocol.faults().iter().map(|fault| vec![Cell::name(fault.name), Cell::text(fault.breaks)]).collect();
     body.push_str(&table(Narrow::Cards, &[Cell::text("Fault"), Cell::text("What the faulty controller does")], &rows));
-    body.push_str(&heading(2, "table", "Transition table"));
-    body.push_str(&format!("<div class=\"transitions\">{}</div>\n", explored.tables));
-    Article::new(page_of(protocol), protocol.title(), body)
-}
-
-/// Adds the way to the machine below the first heading of a page.
-pub(crate) fn with_way_to_machine(mut article: Article, machine: &Article) -> Article {
-    let way = format!(
-        "<p class=\"play\"><a href=\"../{}\">Play with a tiny machine</a> of this protocol, with its state diagrams.</p>\n",
-        machine.path
-    );
-    if let Some(end) = article.body.find("</h1>\n") {
-        article.body.insert_str(end + "</h1>\n".len(), &way);
+    if let Some(explored) = explored {
+        body.push_str(&heading(2, "table", "Transition table"));
+        body.push_str(&format!("<div class=\"transitions\">{}</div>\n", explored.tables));
     }
-    article
+    Article::new(path(protocol), protocol.title(), body)
 }

@@ -40,7 +40,9 @@ fn page(name: &str, scales: &[Resolved]) -> Article {
     let mut body = title(name, name);
     body.push_str(&paragraph(&largest.config.title));
     body.push_str(&paragraph(&largest.config.source));
-    body.push_str(&shell(&format!("chorus explain {name}\nchorus run --system {name} --protocol PROTOCOL --workload WORKLOAD")));
+    body.push_str(&shell(&format!(
+        "chorus explain {name}\nchorus run --system {name} --protocol PROTOCOL --workload WORKLOAD"
+    )));
     body.push_str(&heading(2, "keys", "Keys"));
     body.push_str(&paragraph("Any of them can be set with --set KEY=VALUE."));
     body.push_str(&keys(scales));

@@ -21,7 +21,11 @@ pub(crate) fn page(registry: &Registry) -> Article {
     ));
     body.push_str("<nav class=\"contents\" aria-label=\"On this page\"><ul>\n");
     for suite in &suites {
-        body.push_str(&format!("<li><a href=\"#{}\">{}</a></li>\n", anchor(*suite), chorus_lab::html::escape(suite.title())));
+        body.push_str(&format!(
+            "<li><a href=\"#{}\">{}</a></li>\n",
+            anchor(*suite),
+            chorus_lab::html::escape(suite.title())
+        ));
     }
     body.push_str("</ul></nav>\n");
     for suite in suites {

@@ -9,13 +9,14 @@ use clap::Args;
 use serde_json::json;
 
 use super::arguments::{JSON_SCHEMA_VERSION, JsonArgument};
-use crate::failure::{Failure, Verdict, print_note};
+use crate::failure::{Failure, Verdict, print_error, print_note};
 use crate::reference;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
 Examples:
   chorus docs                              write results/docs, and open it in a browser
+  chorus docs --quick                      without the machines to play with: in a second
   chorus docs --out site --no-open         write it elsewhere, to publish it
 
 The site is a folder of files without a server: it can be read from disk, offline, and copied anywhere.";
@@ -33,6 +34,12 @@ pub struct Arguments {
     /// Write the site without opening it.
     #[arg(long)]
     no_open: bool,
+    /// Leave out the machines to play with, for which protocols are explored: a second instead of half a minute.
+    #[arg(long)]
+    quick: bool,
+    /// Check that every link leads somewhere, and end with code 1 if one does not.
+    #[arg(long)]
+    check: bool,
     #[command(flatten)]
     form: JsonArgument,
 }
@@ -40,23 +47,30 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Failure> {
     // A directory that cannot be written is reported before anything is explored.
     Site::default().write(&arguments.out)?;
-    let activity = session.activity(Some(session.registry.protocols().len()));
-    let site = Site::make(session.registry, &reference::verbs(), &activity)?;
+    let registry = session.registry;
+    let machines = if arguments.quick { &[] } else { registry.protocols() };
+    let activity = session.activity(Some(machines.len()));
+    let site = Site::make(registry, &reference::verbs(), machines, &activity)?;
     drop(activity);
     let index = site.write(&arguments.out)?;
+    let broken = if arguments.check { site.broken_links() } else { Vec::new() };
     if arguments.form.json {
         session.output.json(&json!({
             "schema_version": JSON_SCHEMA_VERSION,
             "index": index.display().to_string(),
             "pages": site.pages(),
+            "broken_links": broken,
         }))?;
     } else {
         session.output.line(&format!("site: {} ({} pages)", index.display(), site.pages()))?;
     }
+    for link in &broken {
+        print_error(link, None);
+    }
     if !arguments.no_open && !opens(&index) {
         print_note("note: no browser could be started; open the file above in one, or name one in BROWSER");
     }
-    Ok(Verdict::Good)
+    Ok(Verdict::of(broken.is_empty()))
 }
 
 /// Starts a browser on a file. It goes on when this process has ended.

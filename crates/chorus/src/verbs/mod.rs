@@ -68,8 +68,8 @@ pub enum Verb {
     Docs(docs::Arguments),
     /// Print completions for a shell.
     Completions(completions::Arguments),
-    /// Print the manual page: `chorus man | man -l -`.
-    Man,
+    /// Print the manual, or write a page of it for each verb.
+    Man(completions::ManArguments),
 }
 
 impl Verb {
@@ -95,7 +95,7 @@ impl Verb {
             Verb::Export(arguments) => export::run(arguments, session),
             Verb::Docs(arguments) => docs::run(arguments, session),
             Verb::Completions(arguments) => completions::run(arguments, session),
-            Verb::Man => completions::man(session),
+            Verb::Man(arguments) => completions::man(arguments, session),
         }
     }
 }

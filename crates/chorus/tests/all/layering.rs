@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Every crate of the workspace, with the crates of the workspace that it depends on. A change of a line here changes
 /// the architecture, and so must change ARCHITECTURE.md.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("chorus-cargo-version", &[]),
     ("chorus-protocol", &[]),
     ("chorus-system", &[]),
@@ -36,6 +36,19 @@ const LAYERS: [(&str, &[&str]); 15] = [
     ),
     ("chorus-proof", &["chorus-lab", "chorus-protocol", "chorus-registry", "chorus-system", "chorus-verify"]),
     (
+        "chorus-site",
+        &[
+            "chorus-lab",
+            "chorus-proof",
+            "chorus-protocol",
+            "chorus-registry",
+            "chorus-sim",
+            "chorus-system",
+            "chorus-verify",
+            "chorus-workloads",
+        ],
+    ),
+    (
         "chorus",
         &[
             "chorus-kernel",
@@ -47,6 +60,7 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "chorus-ptx",
             "chorus-registry",
             "chorus-sim",
+            "chorus-site",
             "chorus-system",
             "chorus-trace",
             "chorus-verify",
