@@ -8,10 +8,11 @@ use std::fmt;
 use std::ops::{Deref, Range};
 
 pub(crate) use chorus_registry::wording::{did_you_mean, excerpt, nearest, question, quoted, suggest_known};
-use chorus_system::{Place, SourceText};
+use chorus_system::{Place, SourceText, take_format};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
+use toml::de::DeTable;
 
 /// Why an experiment or claims file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +76,10 @@ pub(crate) struct Document<'a> {
 impl Document<'_> {
     /// Reads the whole file as a value of one type.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {
-        toml::from_str(self.text).map_err(|error| self.explain(error.message(), error.span().unwrap_or(0..0)))
+        let explain = |error: toml::de::Error| self.explain(error.message(), error.span().unwrap_or(0..0));
+        let mut root = DeTable::parse(self.text).map_err(explain)?;
+        take_format(root.get_mut()).map_err(|(span, advice)| self.mistake(span, advice))?;
+        T::deserialize(toml::Deserializer::from(root)).map_err(explain)
     }
 
     /// A mistake at a place.

@@ -253,9 +253,9 @@ impl Recorded {
         self.rows.iter().map(Row::record)
     }
 
-    /// The headline figure at every recorded scale but one.
-    pub fn figures(&self, experiment: &Experiment, claims: &[Claim], but: Scale) -> Vec<AtScale> {
-        let recorded = |scale: &Scale| *scale != but && self.rows.iter().any(|row| row.scale == *scale);
+    /// The headline figure at every recorded scale, or at all but one.
+    pub fn figures(&self, experiment: &Experiment, claims: &[Claim], but: Option<Scale>) -> Vec<AtScale> {
+        let recorded = |scale: &Scale| Some(*scale) != but && self.rows.iter().any(|row| row.scale == *scale);
         Scale::ALL.into_iter().filter(recorded).filter_map(|scale| self.at(experiment, claims, scale)).collect()
     }
 

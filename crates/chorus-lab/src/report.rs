@@ -10,6 +10,8 @@ pub(crate) mod figures;
 mod runs;
 mod scales;
 
+pub use figures::figure_block;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -411,7 +413,8 @@ fn verdict_mark(verdict: Verdict) -> (&'static str, &'static str) {
     }
 }
 
-fn verdict_cell(verdict: Verdict) -> Cell {
+/// The cell that shows a verdict, with its mark and its colour.
+pub fn verdict_cell(verdict: Verdict) -> Cell {
     let (class, mark) = verdict_mark(verdict);
     Cell::classed(class, format!("{mark} {verdict}"))
 }
@@ -445,6 +448,6 @@ fn claim_row(claim: &Evaluation) -> Vec<Cell> {
 }
 
 /// A number of a table: whole numbers without decimals, others with three.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() >= 2.0 { format!("{value:.0}") } else { format!("{value:.3}") }
 }

@@ -288,7 +288,7 @@ fn compute(paper: &Paper, request: &Request<'_>, results: &Results<'_>) -> Repro
         specs.iter().filter(|spec| seen.insert(*spec)).filter_map(|spec| results.get(spec)).cloned().collect();
     let (name, title) = (experiment.name.clone(), experiment.title.clone());
     let scale = request.scale;
-    let at_scales = paper.recorded.figures(experiment, &paper.statements.claims, scale);
+    let at_scales = paper.recorded.figures(experiment, &paper.statements.claims, Some(scale));
     let smaller_inputs = experiment.smaller_inputs(scale);
     ReproducedPaper {
         name,

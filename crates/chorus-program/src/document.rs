@@ -1,9 +1,10 @@
 //! TOML with places: values that know where they are written and which keys lead to them.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-use chorus_system::nearest;
+use chorus_system::{nearest, take_format};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -39,10 +40,13 @@ enum Value<'n> {
 impl<'d> Document<'d> {
     pub(crate) fn parse(file: &str, text: &'d str) -> Result<Document<'d>> {
         let file: Arc<str> = file.into();
-        let root = DeTable::parse(text).map_err(|error| {
+        let mut root = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             Place::new(&file, text, at, String::new()).mistake(error.message().replace('\n', ", "))
         })?;
+        let other =
+            |(span, advice): (Range<usize>, String)| Place::new(&file, text, span.start, String::new()).mistake(advice);
+        take_format(root.get_mut()).map_err(other)?;
         Ok(Document { file, text, root })
     }
 }

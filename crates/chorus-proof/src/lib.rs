@@ -25,7 +25,7 @@
 mod checked;
 pub mod checking;
 pub mod collect;
-mod diagram;
+pub mod diagram;
 pub mod elided;
 pub mod facts;
 pub mod faults;

@@ -21,8 +21,21 @@ const SEQUENCE_SCRIPT: &str = include_str!("protocol_page/sequence.js");
 const PLAY_SCRIPT: &str = include_str!("protocol_page/play.js");
 const STEPS_SCRIPT: &str = include_str!("protocol_page/steps.js");
 
+/// The styles and scripts of a machine to play with.
+pub const EXTRAS: Extras<'static> = Extras { style: STYLE, scripts: &[SEQUENCE_SCRIPT, PLAY_SCRIPT] };
+
 /// The page of a protocol with its table, and with a machine to play with where one is small enough.
 pub fn of(protocol: &dyn Protocol, table: &TransitionTable, play: Option<&Play>) -> String {
+    page_with_scripts(&title(protocol), &body(protocol, table, play), &data(play), EXTRAS)
+}
+
+/// The title of the page of a protocol.
+pub fn title(protocol: &dyn Protocol) -> String {
+    format!("{}: states and moves", protocol.title())
+}
+
+/// The markup of the page of a protocol, for its own page or for another around it.
+pub fn body(protocol: &dyn Protocol, table: &TransitionTable, play: Option<&Play>) -> String {
     let mut sections = String::from("<h2 id=\"play\">Play</h2>\n");
     match play {
         Some(play) => {
@@ -54,13 +67,7 @@ pub fn of(protocol: &dyn Protocol, table: &TransitionTable, play: Option<&Play>)
         escape(protocol.citation()),
         contents(&sections)
     );
-    let extras = Extras { style: STYLE, scripts: &[SEQUENCE_SCRIPT, PLAY_SCRIPT] };
-    page_with_scripts(
-        &format!("{}: states and moves", protocol.title()),
-        &[head, sections].concat(),
-        &json_of(play),
-        extras,
-    )
+    [head, sections].concat()
 }
 
 /// The page of a violation, which steps through its sequence message by message.
@@ -96,7 +103,8 @@ fn row(row: &Row) -> Value {
     })
 }
 
-fn json_of(play: Option<&Play>) -> Value {
+/// The data that the scripts of the page show.
+pub fn data(play: Option<&Play>) -> Value {
     let Some(play) = play else { return Value::Null };
     let views = play.views.iter().map(|view| json!([view.state, view.values, view.sharers]));
     let messages = play.messages.iter().map(|it| json!({ "label": it.label, "from": it.from, "to": it.to }));

@@ -52,6 +52,14 @@ pub enum SystemError {
         /// The reason, in words.
         reason: String,
     },
+    /// A file of a format that this version does not read.
+    #[error("{place}: {advice}")]
+    OtherFormat {
+        /// The place at which the format is stated.
+        place: Box<Place>,
+        /// The format, the one that is read, and what to do.
+        advice: String,
+    },
     /// Text that is not TOML.
     #[error("{place}: not valid TOML: {message}")]
     Syntax {
@@ -158,7 +166,8 @@ impl SystemError {
     /// The place at which the mistake was written. Errors about names and whole files have none.
     pub fn place(&self) -> Option<&Place> {
         match self {
-            SystemError::Syntax { place, .. }
+            SystemError::OtherFormat { place, .. }
+            | SystemError::Syntax { place, .. }
             | SystemError::UnknownKey { place, .. }
             | SystemError::KeyOfAnotherKind { place, .. }
             | SystemError::WrongType { place, .. }

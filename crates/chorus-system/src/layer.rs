@@ -11,6 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::SystemError;
+use crate::format::{FORMAT_KEY, take_format};
 use crate::kinds;
 use crate::nearest::nearest;
 use crate::number::parse_whole;
@@ -114,10 +115,12 @@ impl Document {
 
 /// Reads a system file. Every scale is checked, whichever of them is asked for.
 pub(crate) fn read(source: &SourceText) -> Result<Document, SystemError> {
-    let root = DeTable::parse(source.text()).map_err(|error| SystemError::Syntax {
+    let mut root = DeTable::parse(source.text()).map_err(|error| SystemError::Syntax {
         place: Box::new(Place::in_file(source, error.span().unwrap_or(0..0))),
         message: error.message().replace('\n', ", "),
     })?;
+    take_format(root.get_mut())
+        .map_err(|(span, advice)| SystemError::OtherFormat { place: Box::new(Place::in_file(source, span)), advice })?;
     let reader = Reader { source };
     let mut document = Document { extends: None, base: Layer::new(), scales: BTreeMap::new() };
     for (key, value) in in_file_order(root.get_ref()) {
@@ -226,7 +229,7 @@ impl Reader<'_> {
             let mut accepted =
                 accepted(fields, |key| choices(fields).find(|(name, _)| *name == key).and_then(is_known));
             if name.is_empty() {
-                accepted.extend([SCALE, BASE]);
+                accepted.extend([SCALE, BASE, FORMAT_KEY]);
             }
             self.unknown_key(key, name, accepted)
         })

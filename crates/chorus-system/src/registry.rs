@@ -37,67 +37,39 @@ impl SystemFile {
 
 /// The systems that are part of Chorus; `systems/NAME.toml` is the file of each.
 pub static SYSTEMS: &[SystemFile] = &[
-    SystemFile { name: "tc", file: "systems/tc.toml", text: include_str!("../../../systems/tc.toml") },
-    SystemFile { name: "hmg", file: "systems/hmg.toml", text: include_str!("../../../systems/hmg.toml") },
-    SystemFile { name: "rec", file: "systems/rec.toml", text: include_str!("../../../systems/rec.toml") },
-    SystemFile {
-        name: "rec-8gpu",
-        file: "systems/rec-8gpu.toml",
-        text: include_str!("../../../systems/rec-8gpu.toml"),
-    },
-    SystemFile {
-        name: "rec-16gpu",
-        file: "systems/rec-16gpu.toml",
-        text: include_str!("../../../systems/rec-16gpu.toml"),
-    },
-    SystemFile {
-        name: "rec-64gpu",
-        file: "systems/rec-64gpu.toml",
-        text: include_str!("../../../systems/rec-64gpu.toml"),
-    },
+    SystemFile { name: "tc", file: "systems/tc.toml", text: include_str!("../systems/tc.toml") },
+    SystemFile { name: "hmg", file: "systems/hmg.toml", text: include_str!("../systems/hmg.toml") },
+    SystemFile { name: "rec", file: "systems/rec.toml", text: include_str!("../systems/rec.toml") },
+    SystemFile { name: "rec-8gpu", file: "systems/rec-8gpu.toml", text: include_str!("../systems/rec-8gpu.toml") },
+    SystemFile { name: "rec-16gpu", file: "systems/rec-16gpu.toml", text: include_str!("../systems/rec-16gpu.toml") },
+    SystemFile { name: "rec-64gpu", file: "systems/rec-64gpu.toml", text: include_str!("../systems/rec-64gpu.toml") },
     SystemFile {
         name: "rec-nvidia",
         file: "systems/rec-nvidia.toml",
-        text: include_str!("../../../systems/rec-nvidia.toml"),
+        text: include_str!("../systems/rec-nvidia.toml"),
     },
-    SystemFile { name: "cpelide", file: "systems/cpelide.toml", text: include_str!("../../../systems/cpelide.toml") },
-    SystemFile {
-        name: "cpelide-2",
-        file: "systems/cpelide-2.toml",
-        text: include_str!("../../../systems/cpelide-2.toml"),
-    },
-    SystemFile {
-        name: "cpelide-6",
-        file: "systems/cpelide-6.toml",
-        text: include_str!("../../../systems/cpelide-6.toml"),
-    },
-    SystemFile {
-        name: "cpelide-7",
-        file: "systems/cpelide-7.toml",
-        text: include_str!("../../../systems/cpelide-7.toml"),
-    },
-    SystemFile {
-        name: "cpelide-8",
-        file: "systems/cpelide-8.toml",
-        text: include_str!("../../../systems/cpelide-8.toml"),
-    },
+    SystemFile { name: "cpelide", file: "systems/cpelide.toml", text: include_str!("../systems/cpelide.toml") },
+    SystemFile { name: "cpelide-2", file: "systems/cpelide-2.toml", text: include_str!("../systems/cpelide-2.toml") },
+    SystemFile { name: "cpelide-6", file: "systems/cpelide-6.toml", text: include_str!("../systems/cpelide-6.toml") },
+    SystemFile { name: "cpelide-7", file: "systems/cpelide-7.toml", text: include_str!("../systems/cpelide-7.toml") },
+    SystemFile { name: "cpelide-8", file: "systems/cpelide-8.toml", text: include_str!("../systems/cpelide-8.toml") },
     SystemFile {
         name: "cpelide-16",
         file: "systems/cpelide-16.toml",
-        text: include_str!("../../../systems/cpelide-16.toml"),
+        text: include_str!("../systems/cpelide-16.toml"),
     },
     SystemFile {
         name: "cpelide-mono",
         file: "systems/cpelide-mono.toml",
-        text: include_str!("../../../systems/cpelide-mono.toml"),
+        text: include_str!("../systems/cpelide-mono.toml"),
     },
-    SystemFile { name: "spandex", file: "systems/spandex.toml", text: include_str!("../../../systems/spandex.toml") },
+    SystemFile { name: "spandex", file: "systems/spandex.toml", text: include_str!("../systems/spandex.toml") },
     SystemFile {
         name: "spandex-hier",
         file: "systems/spandex-hier.toml",
-        text: include_str!("../../../systems/spandex-hier.toml"),
+        text: include_str!("../systems/spandex-hier.toml"),
     },
-    SystemFile { name: "h200", file: "systems/h200.toml", text: include_str!("../../../systems/h200.toml") },
+    SystemFile { name: "h200", file: "systems/h200.toml", text: include_str!("../systems/h200.toml") },
 ];
 
 /// The file of the system with this name.

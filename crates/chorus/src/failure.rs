@@ -18,6 +18,7 @@ use chorus_lab::run::{RunError, RunErrorKind};
 use chorus_lab::setup::SetupError;
 use chorus_lab::store::StoreError;
 use chorus_lab::validation::ValidateError;
+use chorus_site::SiteError;
 use chorus_system::{Place, SystemError};
 use chorus_trace::TraceError;
 use serde_json::{Value, json};
@@ -205,6 +206,17 @@ impl From<ClusterError> for Failure {
 impl From<ReproduceError> for Failure {
     fn from(error: ReproduceError) -> Failure {
         Failure::bad_input(error.to_string())
+    }
+}
+
+impl From<SiteError> for Failure {
+    fn from(error: SiteError) -> Failure {
+        match error {
+            SiteError::System(source) => source.into(),
+            SiteError::Experiment(source) => source.into(),
+            SiteError::BrokenProtocol { .. } => Failure::check_failed(error.to_string()),
+            SiteError::Unwritable { .. } => Failure::bad_input(error.to_string()),
+        }
     }
 }
 

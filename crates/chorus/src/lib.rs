@@ -23,6 +23,7 @@
 //! | `watching.rs` | what a run notes beside its counters: options, tables and charts |
 //! | `interrupt.rs` | Ctrl-C while a matrix runs |
 //! | `proof.rs` | every check of every protocol, as a page |
+//! | `reference.rs` | the command line as data |
 //! | `replays.rs` | a violation taken step by step again, and drawn |
 //! | `virtual_networks.rs` | the search for the fewest virtual networks |
 //! | `litmus_input.rs` | the litmus tests that a command line means: names, files, folders |
@@ -46,6 +47,7 @@ mod litmus_input;
 mod output;
 mod overnight;
 mod proof;
+mod reference;
 mod replays;
 mod run_progress;
 mod session;
@@ -87,6 +89,7 @@ Examples:
   chorus litmus gpu-vi MP SB                                 litmus tests against the memory model
   chorus torture gpu-vi                                      millions of random steps, with coverage
   chorus mutate gpu-vi --budget 60                           mistakes by machine, and those that no check finds
+  chorus docs                                                the documentation, as a site
 
 Exit codes: 0 good; 1 a check failed (wrong result, violation, stuck program); 2 bad input; 130 stopped by Ctrl-C.
 Data goes to stdout; progress and errors go to stderr. NO_COLOR is respected.";

@@ -31,8 +31,9 @@ impl Report<'_> {
     }
 }
 
-/// A figure as a chart with its data as a table.
-pub(crate) fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
+/// A figure as a chart with its data as a table. `prefix` makes the names in the chart unique on a page; `fills` are
+/// the fills of its series.
+pub fn figure_block(figure: &FigureData, prefix: &str, fills: &[usize]) -> String {
     let drawing = chart::draw(figure, prefix, fills);
     let mut out = format!(
         "<div class=\"{}\">\n<h3 id=\"figure-{}\">{}</h3>\n<figure>\n{}<figcaption>{}</figcaption>\n\

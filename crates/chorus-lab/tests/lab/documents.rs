@@ -45,6 +45,16 @@ fn check_message(from: &str, to: &str, expected: &str) {
 }
 
 #[test]
+fn a_file_of_another_format_is_refused_before_its_keys_are_read() {
+    assert!(read(&format!("format = 1\n{SMALL}")).is_ok());
+    let message = read(&format!("format = 2\nunheard_of = 1\n{SMALL}")).unwrap_err();
+    assert!(message.starts_with("small.toml:1:10: key `format` is 2; accepted: 1, the format of Chorus "), "{message}");
+    let experiment = read(SMALL).unwrap();
+    let claims = chorus_lab::claim::read("claims.toml", "format = \"old\"", &experiment).unwrap_err().to_string();
+    assert!(claims.starts_with("claims.toml:1:10: key `format` is \"old\"; accepted: 1, "), "{claims}");
+}
+
+#[test]
 fn the_shipped_papers_are_valid_and_named_as_their_files() {
     for shipped in PAPERS {
         let paper = paper::load(registry(), shipped.name).unwrap_or_else(|error| panic!("{error}"));

@@ -36,6 +36,14 @@ fn a_right_program_has_no_mistake() {
 }
 
 #[test]
+fn a_file_of_another_format_is_refused_before_its_keys_are_read() {
+    let folder = Folder::new("format");
+    assert_eq!(message(&folder, "modules", "format = 1\nmodules"), "");
+    let message = message(&folder, "modules", "format = 2\nmodule");
+    assert!(message.contains("program.toml:1: key `format` is 2; accepted: 1, the format of Chorus "), "{message}");
+}
+
+#[test]
 fn mistakes_in_keys_and_names_are_named_with_what_is_accepted() {
     let folder = Folder::new("names");
     let cases = [

@@ -87,6 +87,17 @@ fn broken_toml_names_file_line_and_column() {
 }
 
 #[test]
+fn a_file_of_another_format_is_refused_before_its_keys_are_read() {
+    let read = |text: &str| resolve_text("my.toml", text, Scale::Paper, &[]);
+    let error = read("unheard_of = 1\nformat = 2\n").expect_err("must be refused");
+    let text = error.to_string();
+    assert!(text.starts_with("my.toml:2:10: key `format` is 2; accepted: 1, the format of Chorus "), "{text}");
+    assert!(text.contains("; use the version of Chorus that the file was written for"), "{text}");
+    assert!(error.place().is_some());
+    read(&format!("format = 1\n{}", shipped())).expect("the format of this version may be stated");
+}
+
+#[test]
 fn a_key_given_twice_is_refused_at_the_second() {
     let error = edited("ways = 4 #", "ways = 4\nways = 4 #");
     assert!(error.to_string().contains(": not valid TOML: duplicate key"), "{error}");
@@ -110,7 +121,7 @@ fn an_unknown_key_at_the_top_lists_the_tables() {
         "my.toml:LINE:2: unknown key `cloks`; did you mean `clocks`? accepted: `name`, `title`, \
          `source`, `hierarchy`, `clocks`, `core`, `instructions`, `fences`, `cpu`, `l1`, `l2`, `directory`, `network`, \
          `tu`, `inter_gpm`, `inter_gpu`, `memory`, `l3`, `dram`, `timing`, `command_processor`, `energy`, \
-         `access_energy`, `watchdog`, `scale`, `base`",
+         `access_energy`, `watchdog`, `scale`, `base`, `format`",
     );
 }
 

@@ -121,20 +121,20 @@ const fn suite(name: &'static str, text: &'static str, applies_to: AppliesTo) ->
 /// The suites that Chorus ships. The last one is for CPU cores and compute units that work together: data that is
 /// handed over, in every shape.
 pub static SUITES: &[LitmusSuite] = &[
-    suite("coherence", include_str!("../../../../litmus/coherence.litmus"), AppliesTo::EveryProtocol),
-    suite("words", include_str!("../../../../litmus/words.litmus"), AppliesTo::EveryProtocol),
-    suite("vectors", include_str!("../../../../litmus/vectors.litmus"), AppliesTo::EveryProtocol),
-    suite("atomics", include_str!("../../../../litmus/atomics.litmus"), AppliesTo::EveryProtocol),
-    suite("message-passing", include_str!("../../../../litmus/message-passing.litmus"), AppliesTo::EveryProtocol),
-    suite("store-buffering", include_str!("../../../../litmus/store-buffering.litmus"), AppliesTo::EveryProtocol),
-    suite("load-buffering", include_str!("../../../../litmus/load-buffering.litmus"), AppliesTo::EveryProtocol),
-    suite("write-order", include_str!("../../../../litmus/write-order.litmus"), AppliesTo::EveryProtocol),
-    suite("causality", include_str!("../../../../litmus/causality.litmus"), AppliesTo::EveryProtocol),
-    suite("iriw", include_str!("../../../../litmus/iriw.litmus"), AppliesTo::EveryProtocol),
-    suite("scopes", include_str!("../../../../litmus/scopes.litmus"), AppliesTo::EveryProtocol),
-    suite("barriers", include_str!("../../../../litmus/barriers.litmus"), AppliesTo::EveryProtocol),
-    suite("leases", include_str!("../../../../litmus/leases.litmus"), AppliesTo::EveryProtocol),
-    suite("devices", include_str!("../../../../litmus/devices.litmus"), AppliesTo::Devices),
+    suite("coherence", include_str!("../../litmus/coherence.litmus"), AppliesTo::EveryProtocol),
+    suite("words", include_str!("../../litmus/words.litmus"), AppliesTo::EveryProtocol),
+    suite("vectors", include_str!("../../litmus/vectors.litmus"), AppliesTo::EveryProtocol),
+    suite("atomics", include_str!("../../litmus/atomics.litmus"), AppliesTo::EveryProtocol),
+    suite("message-passing", include_str!("../../litmus/message-passing.litmus"), AppliesTo::EveryProtocol),
+    suite("store-buffering", include_str!("../../litmus/store-buffering.litmus"), AppliesTo::EveryProtocol),
+    suite("load-buffering", include_str!("../../litmus/load-buffering.litmus"), AppliesTo::EveryProtocol),
+    suite("write-order", include_str!("../../litmus/write-order.litmus"), AppliesTo::EveryProtocol),
+    suite("causality", include_str!("../../litmus/causality.litmus"), AppliesTo::EveryProtocol),
+    suite("iriw", include_str!("../../litmus/iriw.litmus"), AppliesTo::EveryProtocol),
+    suite("scopes", include_str!("../../litmus/scopes.litmus"), AppliesTo::EveryProtocol),
+    suite("barriers", include_str!("../../litmus/barriers.litmus"), AppliesTo::EveryProtocol),
+    suite("leases", include_str!("../../litmus/leases.litmus"), AppliesTo::EveryProtocol),
+    suite("devices", include_str!("../../litmus/devices.litmus"), AppliesTo::Devices),
 ];
 
 /// The smallest set of tests that tells kinds of protocols apart: sequential consistency from everything weaker (`MP`),
@@ -258,7 +258,7 @@ mod tests {
 
     /// Tests with accesses of four words. They are no suite, since lines of explorations have two words.
     const VECTORS: [LitmusSuite; 1] =
-        [suite("four-words", include_str!("../../../../litmus/vectors/four-words.litmus"), AppliesTo::EveryProtocol)];
+        [suite("four-words", include_str!("../../litmus/vectors/four-words.litmus"), AppliesTo::EveryProtocol)];
 
     fn with_vectors() -> Vec<SuiteTest> {
         read_suites(&[SUITES, &VECTORS].concat()).unwrap()

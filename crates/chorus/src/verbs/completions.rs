@@ -1,10 +1,14 @@
 //! `chorus completions` and `chorus man`: completions for shells, and the manual page. Both are generated from the
 //! command line's definition.
 
+use std::fs;
+use std::path::PathBuf;
+
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::Cli;
+use crate::drawings::write_file;
 use crate::failure::{Failure, Verdict};
 use crate::session::Session;
 
@@ -29,16 +33,51 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     Ok(Verdict::Good)
 }
 
-/// Prints one manual page with every verb.
-pub fn man(session: &mut Session) -> Result<Verdict, Failure> {
-    let mut pages = Vec::new();
-    let command = Cli::command();
-    // Writing to memory cannot fail.
-    let _ = clap_mangen::Man::new(command.clone()).render(&mut pages);
-    for verb in command.get_subcommands() {
-        let title = format!("chorus-{}", verb.get_name());
-        let _ = clap_mangen::Man::new(verb.clone()).title(title).render(&mut pages);
+const MAN_EXAMPLES: &str = "\
+Examples:
+  chorus man | man -l -
+  chorus man --out ~/.local/share/man/man1        then: man chorus-run";
+
+/// Arguments of `chorus man`.
+#[derive(Debug, Args)]
+#[command(after_help = MAN_EXAMPLES)]
+pub struct ManArguments {
+    /// Write a page for each verb into a directory, such as `chorus-run.1`, instead of printing one of all.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Prints one manual page with every verb, or writes a page for each.
+pub fn man(arguments: &ManArguments, session: &mut Session) -> Result<Verdict, Failure> {
+    let pages = manual();
+    let Some(directory) = &arguments.out else {
+        session.output.print(&pages.into_iter().map(|(_, page)| page).collect::<String>())?;
+        return Ok(Verdict::Good);
+    };
+    let unwritable = |error: std::io::Error| {
+        let (shown, reason) = (directory.display(), error.to_string().to_lowercase());
+        Failure::bad_input(format!("cannot write {shown}: {reason}; choose a directory that can be written"))
+    };
+    fs::create_dir_all(directory).map_err(unwritable)?;
+    for (name, page) in &pages {
+        write_file(&directory.join(format!("{name}.1")), page)?;
     }
-    session.output.print(&String::from_utf8_lossy(&pages))?;
+    session.output.line(&format!("manual: {} pages in {}", pages.len(), directory.display()))?;
     Ok(Verdict::Good)
+}
+
+/// The manual: the page of the program, then one for each verb, with their names.
+fn manual() -> Vec<(String, String)> {
+    let mut command = Cli::command();
+    command.build();
+    let whole = ("chorus".to_owned(), command.clone());
+    let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
+    let verbs = verbs.map(|verb| (format!("chorus-{}", verb.get_name()), verb.clone()));
+    let page = |(name, command): (String, clap::Command)| {
+        let mut page = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = clap_mangen::Man::new(command).title(name.clone()).render(&mut page);
+        (name, String::from_utf8_lossy(&page).into_owned())
+    };
+    std::iter::once(whole).chain(verbs).map(page).collect()
 }

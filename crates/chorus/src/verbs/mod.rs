@@ -6,6 +6,7 @@ pub mod check;
 mod collect;
 mod compare;
 mod completions;
+mod docs;
 mod explain;
 mod export;
 mod list;
@@ -66,10 +67,12 @@ pub enum Verb {
     Bench(bench::Arguments),
     /// Export finished runs as CSV or Parquet.
     Export(export::Arguments),
+    /// Write the documentation as a site, with search, and open it in a browser.
+    Docs(docs::Arguments),
     /// Print completions for a shell.
     Completions(completions::Arguments),
-    /// Print the manual page: `chorus man | man -l -`.
-    Man,
+    /// Print the manual, or write a page of it for each verb.
+    Man(completions::ManArguments),
 }
 
 impl Verb {
@@ -94,8 +97,9 @@ impl Verb {
             Verb::Table(arguments) => table::run(arguments, session),
             Verb::Bench(arguments) => bench::run(arguments, session),
             Verb::Export(arguments) => export::run(arguments, session),
+            Verb::Docs(arguments) => docs::run(arguments, session),
             Verb::Completions(arguments) => completions::run(arguments, session),
-            Verb::Man => completions::man(session),
+            Verb::Man(arguments) => completions::man(arguments, session),
         }
     }
 }

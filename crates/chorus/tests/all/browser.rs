@@ -84,7 +84,7 @@ fn report() -> &'static Path {
 
 /// Opens a page in a browser of its own, lets `look` use it, and asserts that the browser met no error. Every page is
 /// small enough.
-fn with_page(page: &Path, look: impl FnOnce(&mut Browser)) {
+pub fn with_page(page: &Path, look: impl FnOnce(&mut Browser)) {
     let size = fs::metadata(page).expect("the page exists").len();
     assert!(size < PAGE_BYTES_MAX, "{}: {size} bytes", page.display());
     let directory = Directory::new();

@@ -39,6 +39,19 @@ const LAYERS: [(&str, &[&str]); 16] = [
         &["chorus-lab", "chorus-litmus", "chorus-protocol", "chorus-registry", "chorus-system", "chorus-verify"],
     ),
     (
+        "chorus-site",
+        &[
+            "chorus-lab",
+            "chorus-proof",
+            "chorus-protocol",
+            "chorus-registry",
+            "chorus-sim",
+            "chorus-system",
+            "chorus-verify",
+            "chorus-workloads",
+        ],
+    ),
+    (
         "chorus",
         &[
             "chorus-kernel",
@@ -50,6 +63,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
             "chorus-ptx",
             "chorus-registry",
             "chorus-sim",
+            "chorus-site",
             "chorus-system",
             "chorus-trace",
             "chorus-verify",
