@@ -26,7 +26,6 @@ pub use self::error::StoreError;
 pub use self::hold::Hold;
 pub use self::merge::Merged;
 use crate::reproduce::STORE_FILE;
-use crate::reproduce::STORE_FILE;
 use crate::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec};
 
 /// The format version that this build reads and writes. It is SQLite's `user_version`.

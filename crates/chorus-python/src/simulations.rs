@@ -51,6 +51,7 @@ impl Spec {
             set: self.set,
             graph: self.graph.map(|path| GraphFile { path, format: self.graph_format }),
             annotate,
+            observed: false,
         })
     }
 }
@@ -82,8 +83,8 @@ pub fn run(py: Python<'_>, spec: Spec, choices: Choices, shown: Option<&Bound<'_
             every,
             distributions,
             sharing,
-            observer: None,
             stop: Some(course.stop),
+            ..Watch::default()
         };
         let manner = Manner { allow_incoherent, threads, watch, ..Manner::default() };
         let result = chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner))?;

@@ -29,7 +29,7 @@ pub struct Since {
     pub acquired: bool,
 }
 
-/// The operation that a wavefront issued last, for reports of stuck programs.
+/// The operation that a wavefront issued last, for observers and for reports of stuck programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum LastOperation {
     /// None yet.
@@ -44,6 +44,12 @@ pub enum LastOperation {
     Fence,
     /// A barrier.
     Barrier,
+    /// Arithmetic.
+    Arithmetic,
+    /// An access of the local data share.
+    LocalData,
+    /// A look at the time and the place.
+    Look,
     /// The release at its end.
     End,
 }
@@ -58,6 +64,9 @@ impl LastOperation {
             LastOperation::Atomic => "atomic",
             LastOperation::Fence => "fence",
             LastOperation::Barrier => "barrier",
+            LastOperation::Arithmetic => "arithmetic",
+            LastOperation::LocalData => "local data",
+            LastOperation::Look => "look",
             LastOperation::End => "end of kernel",
         }
     }

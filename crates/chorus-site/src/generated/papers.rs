@@ -87,6 +87,9 @@ impl Results {
             let name = at.scale.name();
             out.push_str(&heading(3, &format!("at-{name}"), &format!("At {name} scale")));
             out.push_str(&self.drawing(at, &format!("s{index}"), name));
+            for input in self.paper.experiment.smaller_inputs(at.scale) {
+                out.push_str(&paragraph(&input.sentence(at.scale)));
+            }
             let command = format!("chorus reproduce {} --headline{}", self.name, at_scale(at.scale));
             out.push_str(&paragraph(&format!("{}. Made by `{command}`.", at.cost())));
         }

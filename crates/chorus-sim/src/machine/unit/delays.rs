@@ -7,7 +7,7 @@ use chorus_system::Fences;
 use super::super::context::Context;
 use super::Unit;
 use crate::clock::Ticks;
-use crate::compute_unit::Since;
+use crate::compute_unit::{LastOperation, Since};
 use crate::stats::Counter;
 
 /// Core cycles of accesses that wait for the banks of the local data share before no further one issues.
@@ -89,7 +89,7 @@ impl<const W: usize> Unit<W> {
         }
         self.chains &= !bit;
         let running = self.wave(wave);
-        running.last_operation = "arithmetic";
+        running.last_operation = LastOperation::Arithmetic;
         running.task.state().borrow_mut().pop();
         self.delay(wave, self.chain_ends[wave].max(self.now));
         false
@@ -106,7 +106,7 @@ impl<const W: usize> Unit<W> {
         self.banks_free = self.banks_free.max(self.clock.edge(self.now)) + self.clock.cycles(u64::from(cycles));
         ctx.stats.add(Counter::LdsAccesses, u64::from(cycles));
         let running = self.wave(wave);
-        running.last_operation = "local data";
+        running.last_operation = LastOperation::LocalData;
         let mut state = running.task.state().borrow_mut();
         state.pop();
         let alu = state.take_alu();

@@ -178,7 +178,7 @@ impl<const W: usize> Unit<W> {
             units: u32::from(plan.topology.l1s - plan.topology.cpus),
         };
         let running = self.wave(wave);
-        running.last_operation = "look";
+        running.last_operation = LastOperation::Look;
         let mut state = running.task.state().borrow_mut();
         state.pop();
         state.see(surroundings);
@@ -190,7 +190,7 @@ impl<const W: usize> Unit<W> {
     fn issue_local_data(&mut self, wave: usize, count: u32, ctx: &mut Context<W>, env: &Env<'_>) {
         self.slots.block(wave);
         let running = self.wave(wave);
-        running.last_operation = "local data";
+        running.last_operation = LastOperation::LocalData;
         running.task.state().borrow_mut().pop();
         ctx.stats.add(Counter::LdsAccesses, u64::from(count));
         let latency = self.clock.cycles(u64::from(count * env.plan.config.core.lds_latency_cycles));

@@ -48,7 +48,7 @@ impl<const W: usize> Unit<W> {
         let (Some(recorder), Some(running)) = (&ctx.recorder, &self.waves[wave]) else { return };
         let slot = wave as u16;
         if has_issued {
-            recorder.wave_issues(self.agent, slot, running.last_operation, self.now);
+            recorder.wave_issues(self.agent, slot, running.last_operation.name(), self.now);
         }
         let is_in = |waves: u64| waves >> wave & 1 == 1;
         let reason = match running {
@@ -58,7 +58,7 @@ impl<const W: usize> Unit<W> {
             _ if is_in(self.waiting_for_queue) => Some("access queue full"),
             WaveSlot { idle: true, .. } => Some("values"),
             // It waits for the end of what it issued last.
-            WaveSlot { last_operation, .. } => Some(*last_operation),
+            WaveSlot { last_operation, .. } => Some(last_operation.name()),
         };
         recorder.wave_waits(self.agent, slot, reason, self.now);
     }
