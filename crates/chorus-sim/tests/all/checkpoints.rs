@@ -162,7 +162,8 @@ impl Case<'_> {
     fn run(self, moments: Option<&Moments>, resume: Option<&[u8]>) -> Result<Outcome, SimError> {
         let mut memory = HostMemory::aligned(self.config.memory.alignment_bytes);
         let mut program = Mixed::new(self.only_ptx, &mut memory);
-        let settings = Settings { threads: self.threads, check_annotations: false, ..Settings::defaults(self.protocol) };
+        let settings =
+            Settings { threads: self.threads, check_annotations: false, ..Settings::defaults(self.protocol) };
         let watch = Watch {
             every: Some(1000),
             distributions: true,
@@ -239,5 +240,10 @@ fn on_one_gpu() {
 
 #[test]
 fn on_others() {
-    for s in chorus_system::SYSTEMS.iter().filter(|s| s.name != "tc" && (std::env::var("ONLY").map_or(s.name != "rec-64gpu", |o| o == s.name))) { check_all(&[s.name], &[]); }
+    for s in chorus_system::SYSTEMS
+        .iter()
+        .filter(|s| s.name != "tc" && (std::env::var("ONLY").map_or(s.name != "rec-64gpu", |o| o == s.name)))
+    {
+        check_all(&[s.name], &[]);
+    }
 }
