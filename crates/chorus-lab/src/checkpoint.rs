@@ -12,12 +12,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use chorus_protocol::save::{self, Reader, Save};
+use chorus_registry::Registry;
 use chorus_sim::{Checkpoints, Watch};
 use sha2::{Digest, Sha256};
 
-use crate::run::{Build, RunSpec};
-use crate::setup::Setup;
-use crate::simulate::{Manner, Stopwatches, build};
+use crate::run::{Build, RunError, RunErrorKind, RunResult, RunSpec};
+use crate::setup::{self, Setup};
+use crate::simulate::{Manner, Stopwatches, build, simulate_on};
 
 /// The beginning of every file.
 const MARK: &[u8] = b"chorus checkpoint\n";
@@ -274,6 +275,32 @@ pub struct Keeping<'k> {
     pub at_once: &'k AtomicBool,
     /// Is told of every one.
     pub told: &'k (dyn Fn(Kept<'_>) + Sync),
+}
+
+/// Makes a run of a matrix, which goes on from its checkpoint in `folder` if it has one. A checkpoint that does not fit,
+/// such as one of another build, is left aside and written anew. That of a run that has ended is removed.
+pub fn simulate_kept(
+    registry: &Registry,
+    spec: &RunSpec,
+    folder: &Path,
+    every: Duration,
+    told: &(dyn Fn(Kept<'_>) + Sync),
+) -> Result<RunResult, RunError> {
+    let bad_input = |message: String| RunError::new(RunErrorKind::BadInput, message);
+    let setup = setup::resolve(registry, spec).map_err(|error| bad_input(error.to_string()))?;
+    let name = hex(&Sha256::digest(spec.key(&setup.config_hash)));
+    let path = folder.join(format!("{name}.checkpoint"));
+    fs::create_dir_all(folder)
+        .and_then(|()| try_path(&path))
+        .map_err(|error| bad_input(format!("cannot write the checkpoint {}: {error}", path.display())))?;
+    let manner = Manner::default();
+    let checkpoint = Checkpoint::open(&path, spec, &setup, &manner).ok();
+    let keeping = Keeping { path: &path, every, at_once: &AtomicBool::new(false), told };
+    let manner = Manner { keeping: Some(keeping), resume: checkpoint.as_ref(), ..manner };
+    let result = simulate_on(spec, &setup, manner);
+    // A checkpoint that stays does no harm: the run is in the store.
+    let _ = fs::remove_file(&path);
+    result
 }
 
 /// Keeps the checkpoints of one run.

@@ -37,7 +37,7 @@ pub struct CheckpointArguments {
 }
 
 /// Reads a time such as 90s, 10min or 2h.
-fn period(text: &str) -> Result<Duration, String> {
+pub fn period(text: &str) -> Result<Duration, String> {
     let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let milliseconds = match unit {
@@ -77,6 +77,16 @@ impl CheckpointArguments {
     }
 }
 
+/// Says so if a checkpoint cannot be written.
+pub fn tell_failure(kept: Kept<'_>) {
+    match kept {
+        Kept::Written(..) => {}
+        Kept::Failed(path, error) => {
+            print_warning(&format!("cannot write the checkpoint {}: {error}", path.display()));
+        }
+    }
+}
+
 /// Says what became of a checkpoint. After Ctrl-C, it is the last one.
 fn tell(kept: Kept<'_>) {
     let is_last = INTERRUPT.load(Ordering::Relaxed);
@@ -85,10 +95,7 @@ fn tell(kept: Kept<'_>) {
             let path = path.display();
             print_note(&format!("the same command with --resume {path} goes on from here"));
         }
-        Kept::Written(..) => {}
-        Kept::Failed(path, error) => {
-            print_warning(&format!("cannot write the checkpoint {}: {error}", path.display()));
-        }
+        Kept::Written(..) | Kept::Failed(..) => tell_failure(kept),
     }
     if is_last {
         std::process::exit(INTERRUPTED.into());
