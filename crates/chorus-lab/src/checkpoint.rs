@@ -12,12 +12,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use chorus_protocol::save::{self, Reader, Save};
+use chorus_registry::Registry;
 use chorus_sim::{Checkpoints, Watch};
 use sha2::{Digest, Sha256};
 
-use crate::run::{Build, RunSpec};
-use crate::setup::Setup;
-use crate::simulate::{Manner, Stopwatches, build};
+use crate::run::{Build, RunError, RunErrorKind, RunResult, RunSpec};
+use crate::setup::{self, Setup};
+use crate::simulate::{Manner, Stopwatches, build, simulate_on};
 
 /// The beginning of every file.
 const MARK: &[u8] = b"chorus checkpoint\n";
@@ -154,6 +155,23 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().take(BUILD_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The file that becomes the checkpoint when it is on disk.
+fn new_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    PathBuf::from(name)
+}
+
+/// Fails if no checkpoint can be written to a file, so that this is known before a long run begins.
+pub fn try_path(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let new = new_path(path);
+    File::create(&new)?;
+    fs::remove_file(&new)
+}
+
 /// Writes a checkpoint beside the file and lets it take the place of the file.
 fn write(path: &Path, head: &Head, state: &[u8]) -> io::Result<()> {
     let mut start = MARK.to_vec();
@@ -162,9 +180,7 @@ fn write(path: &Path, head: &Head, state: &[u8]) -> io::Result<()> {
     let mut checksum = Sha256::new();
     checksum.update(&start);
     checksum.update(state);
-    let mut new = path.as_os_str().to_owned();
-    new.push(".new");
-    let new = PathBuf::from(new);
+    let new = new_path(path);
     let parts: [&[u8]; 3] = [&start, state, &checksum.finalize()];
     let written = File::create(&new).and_then(|mut file| {
         parts.iter().try_for_each(|part| file.write_all(part))?;
@@ -261,6 +277,32 @@ pub struct Keeping<'k> {
     pub told: &'k (dyn Fn(Kept<'_>) + Sync),
 }
 
+/// Makes a run of a matrix, which goes on from its checkpoint in `folder` if it has one. A checkpoint that does not fit,
+/// such as one of another build, is left aside and written anew. That of a run that has ended is removed.
+pub fn simulate_kept(
+    registry: &Registry,
+    spec: &RunSpec,
+    folder: &Path,
+    every: Duration,
+    told: &(dyn Fn(Kept<'_>) + Sync),
+) -> Result<RunResult, RunError> {
+    let bad_input = |message: String| RunError::new(RunErrorKind::BadInput, message);
+    let setup = setup::resolve(registry, spec).map_err(|error| bad_input(error.to_string()))?;
+    let name = hex(&Sha256::digest(spec.key(&setup.config_hash)));
+    let path = folder.join(format!("{name}.checkpoint"));
+    fs::create_dir_all(folder)
+        .and_then(|()| try_path(&path))
+        .map_err(|error| bad_input(format!("cannot write the checkpoint {}: {error}", path.display())))?;
+    let manner = Manner::default();
+    let checkpoint = Checkpoint::open(&path, spec, &setup, &manner).ok();
+    let keeping = Keeping { path: &path, every, at_once: &AtomicBool::new(false), told };
+    let manner = Manner { keeping: Some(keeping), resume: checkpoint.as_ref(), ..manner };
+    let result = simulate_on(spec, &setup, manner);
+    // A checkpoint that stays does no harm: the run is in the store.
+    let _ = fs::remove_file(&path);
+    result
+}
+
 /// Keeps the checkpoints of one run.
 pub(crate) struct Keeper<'k> {
     keeping: Keeping<'k>,
@@ -297,5 +339,56 @@ impl Checkpoints for Keeper<'_> {
         });
         at_once.store(false, Ordering::Relaxed);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head() -> Head {
+        let [build, command, config_hash] = ["a build", "chorus run", "0123"].map(str::to_owned);
+        Head { build, command, config_hash, wall_s: 1.5, user_s: 2.5 }
+    }
+
+    /// A folder of this test.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("chorus-checkpoint-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_checkpoint_is_read_as_it_was_written_and_refused_with_any_byte_missing_or_changed() {
+        let folder = folder("bytes");
+        let path = folder.join("run");
+        write(&path, &head(), b"the state").unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let read = Checkpoint::parse(&path, bytes.clone()).unwrap();
+        assert_eq!((read.state(), &read.head, read.took()), (&b"the state"[..], &head(), [1.5, 2.5]));
+        for end in 0..bytes.len() {
+            assert!(Checkpoint::parse(&path, bytes[..end].to_vec()).is_err(), "{end} bytes");
+            let mut changed = bytes.clone();
+            changed[end] ^= 1;
+            assert!(Checkpoint::parse(&path, changed).is_err(), "byte {end}");
+        }
+        assert!(matches!(Checkpoint::parse(&path, Vec::new()), Err(CheckpointError::Foreign { .. })));
+        let mut other = bytes;
+        other[MARK.len()] += 1;
+        assert!(matches!(Checkpoint::parse(&path, other), Err(CheckpointError::Format { found: 2, .. })));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_checkpoint_that_cannot_be_written_leaves_the_last_one() {
+        let folder = folder("kept");
+        let path = folder.join("run");
+        write(&path, &head(), b"good").unwrap();
+        // A directory is in the way of the new file, as a full disk would be.
+        fs::create_dir(new_path(&path)).unwrap();
+        assert!(write(&path, &head(), b"better").is_err() && try_path(&path).is_err());
+        let kept = Checkpoint::parse(&path, fs::read(&path).unwrap()).unwrap();
+        assert_eq!(kept.state(), b"good");
+        fs::remove_dir_all(folder).unwrap();
     }
 }

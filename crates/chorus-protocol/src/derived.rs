@@ -45,7 +45,9 @@ use crate::tally::Tally;
 ///
 /// The fields of the implementing type are state of the derived controller. Like all such state they are plain data:
 /// they are copied, compared and hashed when drivers explore.
-pub trait Changes<B: Controller<W>, const W: usize>: Clone + fmt::Debug + Hash + Restore + Send + Sync + 'static {
+pub trait Changes<B: Controller<W>, const W: usize>:
+    Clone + fmt::Debug + Hash + Restore + Send + Sync + 'static
+{
     /// The messages that the base does not know. [`Changes::receive`] takes them, and each is an event with a column of
     /// its own in the transition table.
     const MESSAGES: &'static [MsgKind] = &[];

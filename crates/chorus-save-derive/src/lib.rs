@@ -134,10 +134,7 @@ fn restore(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {
     let (mut keeps, mut restores) = (Vec::new(), Vec::new());
     for (name, manner) in names.iter().zip(&manners) {
         let (keep, restore) = match manner {
-            Manner::Whole => (
-                quote!(save::Restore::keep(#name, to);),
-                quote!(save::Restore::restore(#name, from)?;),
-            ),
+            Manner::Whole => (quote!(save::Restore::keep(#name, to);), quote!(save::Restore::restore(#name, from)?;)),
             Manner::Each => (
                 quote!(#name.iter().for_each(|each| each.keep(to));),
                 quote!(for each in #name.iter_mut() { each.restore(from)?; }),

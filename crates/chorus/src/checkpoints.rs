@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use chorus_lab::checkpoint::{Checkpoint, Kept, Keeping};
+use chorus_lab::checkpoint::{Checkpoint, Keeping, Kept, try_path};
 use chorus_lab::run::RunSpec;
 use chorus_lab::setup::Setup;
 use chorus_lab::simulate::Manner;
@@ -37,17 +37,18 @@ pub struct CheckpointArguments {
 }
 
 /// Reads a time such as 90s, 10min or 2h.
-fn period(text: &str) -> Result<Duration, String> {
+pub fn period(text: &str) -> Result<Duration, String> {
     let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let seconds = match unit.trim() {
-        "s" => 1,
-        "min" => 60,
-        "h" => 3600,
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
         _ => 0,
     };
     match number.parse::<u32>() {
-        Ok(number) if number > 0 && seconds > 0 => Ok(Duration::from_secs(u64::from(number) * seconds)),
+        Ok(number) if number > 0 && milliseconds > 0 => Ok(Duration::from_millis(u64::from(number) * milliseconds)),
         Ok(_) | Err(_) => Err("expected a whole number of seconds, minutes or hours, as 90s, 10min or 2h".to_owned()),
     }
 }
@@ -60,9 +61,11 @@ impl CheckpointArguments {
     }
 
     /// The checkpoints that the run keeps, if it is to keep any. From then on, Ctrl-C asks for a last one.
-    pub fn keeping(&self) -> Option<Keeping<'_>> {
-        let every = self.checkpoint_every?;
+    pub fn keeping(&self) -> Result<Option<Keeping<'_>>, Failure> {
+        let Some(every) = self.checkpoint_every else { return Ok(None) };
         let path = self.checkpoint.as_deref().or(self.resume.as_deref()).unwrap_or(Path::new(FILE));
+        let cannot = |error| Failure::bad_input(format!("cannot write the checkpoint {}: {error}", path.display()));
+        try_path(path).map_err(cannot)?;
         // If no handler can be installed, Ctrl-C ends the process as it does by default.
         let _ = ctrlc::set_handler(|| {
             if INTERRUPT.swap(true, Ordering::Relaxed) {
@@ -70,7 +73,17 @@ impl CheckpointArguments {
             }
             print_note("a last checkpoint is written when the state allows it; Ctrl-C again ends the run without it");
         });
-        Some(Keeping { path, every, at_once: &INTERRUPT, told: &tell })
+        Ok(Some(Keeping { path, every, at_once: &INTERRUPT, told: &tell }))
+    }
+}
+
+/// Says so if a checkpoint cannot be written.
+pub fn tell_failure(kept: Kept<'_>) {
+    match kept {
+        Kept::Written(..) => {}
+        Kept::Failed(path, error) => {
+            print_warning(&format!("cannot write the checkpoint {}: {error}", path.display()));
+        }
     }
 }
 
@@ -82,10 +95,7 @@ fn tell(kept: Kept<'_>) {
             let path = path.display();
             print_note(&format!("the same command with --resume {path} goes on from here"));
         }
-        Kept::Written(..) => {}
-        Kept::Failed(path, error) => {
-            print_warning(&format!("cannot write the checkpoint {}: {error}", path.display()));
-        }
+        Kept::Written(..) | Kept::Failed(..) => tell_failure(kept),
     }
     if is_last {
         std::process::exit(INTERRUPTED.into());
@@ -98,8 +108,9 @@ mod tests {
 
     #[test]
     fn periods_have_a_unit() {
-        let read = |text: &str| period(text).map(|period| period.as_secs());
-        assert_eq!([read("90s"), read("10min"), read("2h")], [Ok(90), Ok(600), Ok(7200)]);
+        let read = |text: &str| period(text).map(|period| period.as_millis());
+        let expected = [Ok(20), Ok(90_000), Ok(600_000), Ok(7_200_000)];
+        assert_eq!(["20ms", "90s", "10min", "2h"].map(read), expected);
         for text in ["", "10", "min", "0s", "-1s", "1d", "1.5h", "99999999999s", "1 0s"] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use chorus_kernel::generator::SplitMix64;
 use chorus_kernel::{Buf, HostMemory, Kernel, LANES, Lanes, Mask, Program, Verdict};
 use chorus_protocol::access::{AtomicOp, Scope};
-use chorus_protocol::registry::{PROTOCOLS, Protocol};
+use chorus_protocol::registry::{PROTOCOLS, Protocol, find};
 use chorus_ptx::{Device, GLOBAL_MEMORY, Launch, Memory, Module};
 use chorus_sim::{Checkpoints, Noted, Settings, SimError, Simulated, Stream, Watch, simulate_watched};
-use chorus_system::{Scale, SystemConfig, resolve};
+use chorus_system::{SYSTEMS, Scale, SystemConfig, resolve};
 
 /// Words that kernels work on: more than small caches hold.
 const WORDS: u32 = 2048;
@@ -162,7 +162,8 @@ impl Case<'_> {
     fn run(self, moments: Option<&Moments>, resume: Option<&[u8]>) -> Result<Outcome, SimError> {
         let mut memory = HostMemory::aligned(self.config.memory.alignment_bytes);
         let mut program = Mixed::new(self.only_ptx, &mut memory);
-        let settings = Settings { threads: self.threads, check_annotations: false, ..Settings::defaults(self.protocol) };
+        let settings =
+            Settings { threads: self.threads, check_annotations: false, ..Settings::defaults(self.protocol) };
         let watch = Watch {
             every: Some(1000),
             distributions: true,
@@ -215,29 +216,76 @@ impl Case<'_> {
     }
 }
 
-/// Checks every protocol on the machines that it can have among those of these names.
-fn check_all(machines: &[&str], set: &[&str]) {
+/// Checks protocols on a machine: one of every `step`, from number `first` on. Returns how many the machine can have.
+fn check_protocols(machine: &str, set: &[&str], (first, step): (usize, usize)) -> usize {
     let set: Vec<String> = set.iter().map(|text| text.to_string()).collect();
-    for (number, machine) in machines.iter().enumerate() {
-        let config = resolve(machine, Scale::Quick, &set).unwrap().config;
-        let mut protocols = 0;
-        for (seed, &protocol) in PROTOCOLS.iter().enumerate() {
-            let start = std::time::Instant::now();
-            let case = Case { config: &config, protocol, only_ptx: seed % 2 == 0, threads: 1 };
-            let n = case.check((100 * number + seed) as u64);
-            eprintln!("{machine} {} {n} {:?}", protocol.name(), start.elapsed());
-            protocols += usize::from(n > 0);
-        }
-        assert!(protocols > 0, "no protocol is for {machine}");
+    let config = resolve(machine, Scale::Quick, &set).unwrap().config;
+    let chosen = PROTOCOLS.iter().enumerate().skip(first % step).step_by(step);
+    let kept = chosen.map(|(number, &protocol)| {
+        // Programs of several kernels, all in PTX or every other one.
+        let case = Case { config: &config, protocol, only_ptx: number % 2 == 0, threads: 1 };
+        case.check((1000 * first + number) as u64)
+    });
+    kept.filter(|&kept| kept > 0).count()
+}
+
+/// Machines whose caches are organised in different ways.
+const KINDS: [&str; 6] = ["tc", "hmg", "rec", "cpelide", "spandex", "spandex-hier"];
+
+#[test]
+fn every_protocol_goes_on_from_checkpoints_on_every_kind_of_machine() {
+    let checked: usize = KINDS.iter().map(|machine| check_protocols(machine, &[], (0, 1))).sum();
+    assert!(checked > 2 * PROTOCOLS.len(), "only {checked} machines with protocols");
+}
+
+#[test]
+fn every_other_machine_goes_on_from_checkpoints() {
+    // REC's protocols alone tell more than 64 caches apart, as a machine of 64 GPUs has.
+    let others = SYSTEMS.iter().filter(|system| !KINDS.contains(&system.name) && system.name != "rec-64gpu");
+    for (first, system) in others.enumerate() {
+        assert!(check_protocols(system.name, &[], (first, 4)) > 0, "no protocol is for {}", system.name);
     }
 }
 
 #[test]
-fn on_one_gpu() {
-    check_all(&["tc"], &[]);
+fn parts_that_few_machines_have_are_in_checkpoints() {
+    for (first, set) in [
+        &["timing.jitter=7"][..],
+        &["core.store_buffer_entries=4"],
+        &["l1.line_bytes=64"],
+        &["l1.sector_bytes=32"],
+        &["l1.banks=4", "core.scheduler=greedy-then-oldest"],
+        &["network.kind=mesh", "network.width=3", "network.latency_cycles=3", "network.diameter_cycles=9"],
+        &["l1.mshrs=1", "l2.mshrs=1", "core.lsu_queue=1", "dram.queue=2", "network.vc_buffer_flits=1"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(check_protocols("tc", set, (first, 6)) > 0, "{set:?}");
+    }
 }
 
 #[test]
-fn on_others() {
-    for s in chorus_system::SYSTEMS.iter().filter(|s| s.name != "tc" && (std::env::var("ONLY").map_or(s.name != "rec-64gpu", |o| o == s.name))) { check_all(&[s.name], &[]); }
+fn a_machine_on_several_threads_goes_on_from_checkpoints() {
+    for (machine, protocol) in [("tc", "gpu-vi"), ("hmg", "hmg")] {
+        let config = resolve(machine, Scale::Quick, &[]).unwrap().config;
+        let case = Case { config: &config, protocol: find(protocol).unwrap(), only_ptx: true, threads: 2 };
+        assert!(case.check(7) > 0, "{protocol} on {machine}");
+    }
+}
+
+#[test]
+fn a_state_that_is_cut_short_or_of_another_machine_is_refused() {
+    let [config, other] =
+        ["core.count=15", "core.count=14"].map(|set| resolve("tc", Scale::Quick, &[set.to_owned()]).unwrap().config);
+    let case = Case { config: &config, protocol: find("gpu-vi").unwrap(), only_ptx: true, threads: 1 };
+    let keeping = Moments { wanted: vec![100], ..Moments::default() };
+    case.run(Some(&keeping), None).unwrap();
+    let state = keeping.kept.into_inner().unwrap().remove(0);
+    let refused = |case: Case<'_>, state: &[u8]| matches!(case.run(None, Some(state)), Err(SimError::Damaged(_)));
+    for share in 0..16 {
+        assert!(refused(case, &state[..state.len() * share / 16]), "{share} of 16 parts");
+    }
+    assert!(refused(case, &[&state[..], &[0]].concat()), "a byte too many");
+    assert!(refused(Case { config: &other, ..case }, &state), "a machine with fewer compute units");
 }

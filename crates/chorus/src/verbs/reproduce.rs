@@ -9,7 +9,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use chorus_lab::checkpoint::simulate_kept;
 use chorus_lab::figure::{Bar, FigureData, Group};
 use chorus_lab::paper::{self, Paper};
 use chorus_lab::recorded::Recorded;
@@ -24,6 +26,7 @@ use comfy_table::Table;
 
 use self::cluster::ClusterArguments;
 use super::arguments::{JsonArgument, ScaleArgument, StudyArguments};
+use crate::checkpoints::{period, tell_failure};
 use crate::failure::{Failure, Verdict, print_error};
 use crate::interrupt::{Tally, interruptible};
 use crate::output::{align_right, count, ratio, table};
@@ -37,7 +40,7 @@ Examples:
   chorus reproduce rec cpelide                everything about two
   chorus reproduce tc --seeds 5 --jitter 4    with error bars, and significance beside verdicts
   chorus reproduce tc --scale paper --jobs 8 --out paper-results
-  chorus reproduce rec --headline --scale paper
+  chorus reproduce rec --headline --scale paper --checkpoint-every 10min
   chorus reproduce --scale paper --estimate   how long that will take, before it runs
   chorus reproduce my-experiment.toml --json
   chorus reproduce rec --scale paper --slurm --time 4:00:00 --mem 8G   the missing runs, by a cluster
@@ -45,6 +48,9 @@ Examples:
   chorus reproduce --status                   how the tasks of a cluster fare; `chorus collect` merges their results
 
 Finished runs are kept at once: the same command goes on where it was stopped, and repeats nothing.";
+
+/// The folder of checkpoints beside the store.
+const CHECKPOINTS: &str = "checkpoints";
 
 /// The most seeds that are accepted: far more than an interval needs.
 const SEEDS_MAX: u64 = 1_000;
@@ -83,6 +89,10 @@ pub struct Arguments {
     /// other runs stay. After Ctrl-C, the finished runs are written.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["estimate", "seeds", "jitter"])]
     record: Option<PathBuf>,
+    /// Write the state of every run to `DIR/checkpoints` every so often, as 90s, 10min or 2h. A run that was killed
+    /// goes on from there when the same command is given again. It can be written only between kernels.
+    #[arg(long, value_name = "TIME", value_parser = period)]
+    checkpoint_every: Option<Duration>,
     #[command(flatten)]
     form: JsonArgument,
     #[command(flatten)]
@@ -178,6 +188,7 @@ fn make(
     cancel: &AtomicBool,
     tally: &Tally,
 ) -> Result<Reproduction, Failure> {
+    let checkpoints = arguments.study.out.join(CHECKPOINTS);
     let definitions = definitions::all(registry);
     let definitions: Vec<_> = definitions.iter().map(definitions::as_metric).collect();
     Ok(reproduce(&Request {
@@ -187,7 +198,10 @@ fn make(
         scale: arguments.scale.scale,
         out: &arguments.study.out,
         jobs: arguments.study.jobs(),
-        runner: &|spec| simulate(registry, spec, false),
+        runner: &|spec| match arguments.checkpoint_every {
+            None => simulate(registry, spec, false),
+            Some(every) => simulate_kept(registry, spec, &checkpoints, every, &tell_failure),
+        },
         build: &build(),
         cancel,
         progress: tally,

@@ -101,9 +101,10 @@ pub fn run(arguments: &Arguments, session: &mut Session) -> Result<Verdict, Fail
     let simulate = |observer: Option<&SharedObserver>| {
         let progress = Progress::default();
         let watch = arguments.watching.watch(&progress, observer);
-        let manner = Manner { allow_incoherent, threads, window, recorder: recorder.as_ref(), watch, ..Manner::default() };
+        let manner =
+            Manner { allow_incoherent, threads, window, recorder: recorder.as_ref(), watch, ..Manner::default() };
         let checkpoint = arguments.checkpoints.open(&spec, &setup, &manner)?;
-        let manner = Manner { keeping: arguments.checkpoints.keeping(), resume: checkpoint.as_ref(), ..manner };
+        let manner = Manner { keeping: arguments.checkpoints.keeping()?, resume: checkpoint.as_ref(), ..manner };
         let simulate = || chorus_program::with_printing(true, || simulate_on(&spec, &setup, manner));
         Ok(shown_while(session.style(), &spec.to_string(), &progress, simulate)?)
     };

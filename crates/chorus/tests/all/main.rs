@@ -6,6 +6,7 @@
 mod annotations;
 mod bad_input;
 mod browser;
+mod checkpoints;
 mod checks;
 mod chorus;
 mod clusters;
