@@ -250,7 +250,7 @@ fn launches_are_replayed_behind_emptied_caches_and_restored_buffers() {
         let mut names = Vec::new();
         while let Some(kernel) = built.next_kernel(&memory) {
             flat::run_kernel(&kernel, &memory).unwrap();
-            names.push(kernel.name().to_owned());
+            names.push(kernel.name.clone());
         }
         assert_eq!(words(&memory, 0, 3), [6, 7, 8], "each pass begins with the first contents");
         assert_eq!(words(&memory, 1, 2), small, "what is written back is what was there");
