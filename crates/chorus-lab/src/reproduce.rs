@@ -1,6 +1,7 @@
 //! The reproduction of papers: their runs, figures, claims and pages.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -33,6 +34,9 @@ pub const STORE_FILE: &str = "results.sqlite";
 
 /// The name of the page that lists all other pages.
 pub const INDEX_FILE: &str = "index.html";
+
+/// The name of the page with the checks of all protocols.
+pub const PROOF_FILE: &str = "proof.html";
 
 /// The papers to reproduce, and everything that is needed for it.
 #[derive(Clone, Copy)]
@@ -329,23 +333,40 @@ fn write_page(
 }
 
 /// Writes the list of pages: the pages that were written now, and older ones that are still there. These may belong to
-/// other shipped papers or to the comparison of all protocols.
+/// other shipped papers, to the comparison of all protocols, to their checks, or to the validation of a GPU.
 pub(crate) fn write_index(
     registry: &Registry,
     mut entries: Vec<IndexEntry>,
     out: &Path,
     date: &str,
 ) -> Result<PathBuf, ReportError> {
-    let shipped = registry.experiment_names().into_iter().map(|name| (format!("{name}.html"), name));
-    for (file, title) in shipped.chain([(comparison::PAGE_FILE.to_owned(), comparison::TITLE)]) {
+    let shipped = registry.experiment_names().into_iter().map(|name| (format!("{name}.html"), name.to_owned()));
+    let others = [(comparison::PAGE_FILE, comparison::TITLE), (PROOF_FILE, "What each protocol was shown to keep")];
+    let others = others.map(|(file, title)| (file.to_owned(), title.to_owned())).into_iter().chain(validations(out));
+    for (file, title) in shipped.chain(others) {
         if !entries.iter().any(|entry| entry.file == file) && out.join(&file).is_file() {
             entries.push(dashboard::entry_of(&out.join(&file)).unwrap_or_else(|| IndexEntry {
                 file,
-                title: title.to_owned(),
+                title,
                 summary: "a page from an earlier invocation".to_owned(),
                 ..IndexEntry::default()
             }));
         }
     }
     report::write(out, INDEX_FILE, &dashboard::index(&entries, date))
+}
+
+/// The pages of validations in a directory, with titles.
+fn validations(out: &Path) -> Vec<(String, String)> {
+    let files = fs::read_dir(out).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    let mut pages: Vec<(String, String)> = names
+        .filter_map(|file| {
+            let validated = file.strip_prefix("validation-")?.strip_suffix(".html")?;
+            let title = format!("{validated}: measured and simulated");
+            Some((file, title))
+        })
+        .collect();
+    pages.sort_unstable();
+    pages
 }

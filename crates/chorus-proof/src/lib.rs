@@ -46,6 +46,7 @@ pub mod words;
 use std::path::{Path, PathBuf};
 
 use chorus_lab::report::{self, ReportError};
+use chorus_lab::reproduce::PROOF_FILE;
 use serde_json::Value;
 
 pub use checked::Checked;
@@ -56,8 +57,6 @@ pub use tortured::{Tortured, torture_one};
 /// The version of the JSON that this crate writes.
 const JSON_SCHEMA_VERSION: u32 = 1;
 
-/// The name of the page's file.
-const PAGE: &str = "proof.html";
 /// The name of the data's file.
 const DATA: &str = "proof.json";
 
@@ -86,7 +85,7 @@ impl Proofs {
 
     /// Writes the page and its data, each whole or not at all.
     pub fn write(&self, out: &Path) -> Result<(PathBuf, PathBuf), ReportError> {
-        let page = report::write(out, PAGE, &page::of(self))?;
+        let page = report::write(out, PROOF_FILE, &page::of(self))?;
         let data = report::write(out, DATA, &format!("{:#}\n", self.to_json()))?;
         Ok((page, data))
     }

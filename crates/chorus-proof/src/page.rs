@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use chorus_lab::html::{Cell, Narrow, escape, page, table};
+use chorus_lab::html::{Cell, Narrow, contents, escape, page, table};
 use chorus_lab::simulate::build;
 use chorus_verify::config::Stores;
 use chorus_verify::faults::BRIEF_STATES;
@@ -69,8 +69,7 @@ pub fn verdict_cell(verdict: &str) -> Cell {
 
 /// The whole page as HTML.
 pub fn of(all: &Proofs) -> String {
-    let mut body = head(all);
-    body.push_str(&summary(all));
+    let mut body = summary(all);
     body.push_str(&largest::of(all));
     body.push_str(&discriminators(all));
     body.push_str(&mutant_tables::summary(all));
@@ -79,7 +78,7 @@ pub fn of(all: &Proofs) -> String {
     }
     body.push_str(&definitions(all));
     body.push_str(&provenance(all));
-    page(TITLE, &body)
+    page(TITLE, &[head(all), contents(&body), body].concat())
 }
 
 fn head(all: &Proofs) -> String {

@@ -29,8 +29,13 @@ impl Scale {
         Scale { bottom: (lowest / step).floor() * step, step, top: (highest / step).ceil() * step }
     }
 
+    /// An axis from zero to a height, with round ticks up to there.
+    pub(super) fn exactly_to(highest: f64) -> Scale {
+        Scale { top: highest.max(1.0), ..Scale::up_to(highest) }
+    }
+
     fn ticks(self) -> impl Iterator<Item = f64> {
-        let count = ((self.top - self.bottom) / self.step).round() as u32;
+        let count = ((self.top - self.bottom) / self.step + 1e-9).floor() as u32;
         (0..=count).map(move |tick| self.bottom + f64::from(tick) * self.step)
     }
 }

@@ -9,8 +9,8 @@ const TOP: f64 = 8.0;
 const PLOT_HEIGHT: f64 = 90.0;
 const AXIS_HEIGHT: f64 = 20.0;
 
-/// Draws the growth of a counter. Interval `i` ends at `ends[i]`, and its growth is shown per core cycle, since the last
-/// interval may be shorter.
+/// Draws the growth of a counter in intervals that end at `ends`. It is shown per core cycle, since the last interval may
+/// be shorter.
 pub(crate) fn draw(key: &str, ends: &[u64], growth: &[f64]) -> String {
     let begins = std::iter::once(0).chain(ends.iter().copied());
     let rates: Vec<(u64, u64, f64)> = begins
@@ -27,7 +27,7 @@ pub(crate) fn draw(key: &str, ends: &[u64], growth: &[f64]) -> String {
         scale: Scale::up_to(highest),
         has_unity: false,
     };
-    let across = Scale::up_to(ends.last().copied().unwrap_or(0) as f64);
+    let across = Scale::exactly_to(ends.last().copied().unwrap_or(0) as f64);
     let mut svg = Svg::default();
     frame.open(&mut svg);
     for value in [0.0, frame.scale.top] {

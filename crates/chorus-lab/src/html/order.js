@@ -2,7 +2,7 @@
 
 /** The orders that a reader can choose, besides one for each series. */
 const ORDERS = [
-  ["paper", "the paper's order"],
+  ["paper", data.entry ? "the paper's order" : "as they come"],
   ["name", "by name"],
 ];
 

@@ -45,7 +45,7 @@ struct EmbeddedBar<'a> {
     parts: &'a [f64],
     missing: &'a str,
     seeds: &'a [f64],
-    /// What stands behind `±` for each part, where there are several seeds.
+    /// The error of each part, which stands behind `±`, where there are several seeds.
     part_errors: Vec<f64>,
     stated: Vec<EmbeddedStated<'a>>,
     runs: Vec<usize>,

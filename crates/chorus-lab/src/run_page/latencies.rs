@@ -25,7 +25,11 @@ pub(super) fn section(rows: &[Latency]) -> String {
     let of_run = |row: &&Latency| row.kernel.is_none() && row.buffer.is_none();
     for row in rows.iter().filter(of_run).filter(|row| row.source.is_none() && !row.buckets.is_empty()) {
         let (kind, accesses) = (escape(&row.kind), count(row.count));
-        let _ = writeln!(out, "<figure><figcaption>{kind}: {accesses}</figcaption>{}</figure>", histogram(row));
+        let _ = writeln!(
+            out,
+            "<figure><figcaption>{kind}: {accesses}</figcaption><div class=\"scroll\">{}</div></figure>",
+            histogram(row)
+        );
     }
     out.push_str("</div>\n");
     out.push_str(&percentiles(&rows.iter().filter(of_run).collect::<Vec<_>>(), |_| String::new()));
@@ -56,6 +60,8 @@ fn histogram(row: &Latency) -> String {
         let (x, height) = (LEFT + step as f64 * width, accesses as f64 / most * (bottom - TOP));
         let (least, greatest) = (if step == 0 { 0 } else { (1u64 << (step - 1)) + 1 }, 1u64 << step);
         svg.open_titled(&format!("{least} to {greatest} cycles\n{} accesses", count(accesses)));
+        // The whole column answers to the pointer, however low the bar is.
+        svg.rect("", (x, TOP), (width, bottom - TOP), " fill=\"transparent\"");
         svg.rect("bar-of", (x + 1.0, bottom - height), (width - 2.0, height), "");
         svg.close();
         if step % 2 == 0 {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::probe::ProbeResult;
 use super::suite::{CaseResult, MICROSECONDS, Pair};
 use super::{Validated, scatter};
-use crate::html::{Cell, Narrow, details, escape, page as html_page, table};
+use crate::html::{Cell, Narrow, contents, details, escape, page as html_page, table};
 
 /// The rows of the table of largest errors.
 const LARGEST: usize = 40;
@@ -24,10 +24,9 @@ pub(super) fn page(validated: &Validated, date: &str) -> String {
         escape(date)
     );
     body += &facts(validated);
-    body += &suite(validated);
-    body += &probes(validated);
-    body += &litmus(validated);
-    body += &largest(validated);
+    let sections = [suite(validated), probes(validated), litmus(validated), largest(validated)].concat();
+    body += &contents(&sections);
+    body += &sections;
     html_page(&title, &body)
 }
 
@@ -52,7 +51,7 @@ fn facts(validated: &Validated) -> String {
 
 fn suite(validated: &Validated) -> String {
     let mut text =
-        "<h2>Kernels</h2>\n<p>Each kernel runs at three sizes: warm, after a run of itself, and cold. A time is \
+        "<h2 id=\"kernels\">Kernels</h2>\n<p>Each kernel runs at three sizes: warm, after a run of itself, and cold. A time is \
                     that between events around the launches. Filled marks are warm, open ones cold. On the line both \
                     times are equal.</p>\n"
             .to_owned();
@@ -60,7 +59,7 @@ fn suite(validated: &Validated) -> String {
         text += "<p>Sectors and bytes are those of runs whose launches begin as a profiler lets them begin: behind caches \
                  that hold nothing of the program or, in warm rows, nothing but what the launch changes.</p>\n";
     }
-    let _ = writeln!(text, "<figure>{}</figure>", scatter::draw(&validated.cases));
+    let _ = writeln!(text, "<figure class=\"scroll\">{}</figure>", scatter::draw(&validated.cases));
     let (shown, predicted): (Vec<&CaseResult>, Vec<&CaseResult>) =
         validated.cases.iter().partition(|case| !case.is_prediction());
     text += &cases_table(&shown);
@@ -96,7 +95,7 @@ fn pair(pair: &Pair) -> [Cell; 3] {
 }
 
 fn probes(validated: &Validated) -> String {
-    let mut text = "<h2>Probes</h2>\n<p>Each probe measures one property with a small program, on the GPU and in the \
+    let mut text = "<h2 id=\"probes\">Probes</h2>\n<p>Each probe measures one property with a small program, on the GPU and in the \
                     simulator. Probes of hits and misses must agree in which it was.</p>\n"
         .to_owned();
     for (group, probes) in validated.groups() {
@@ -138,7 +137,7 @@ fn litmus(validated: &Validated) -> String {
     let judged = || validated.litmus.iter().filter(|verdict| verdict.left_out.is_none());
     let passing = judged().filter(|verdict| verdict.passes()).count();
     let mut text = format!(
-        "<h2>Litmus tests</h2>\n<p>Outcomes that the GPU showed must be allowed by the memory model of PTX and be reached \
+        "<h2 id=\"litmus\">Litmus tests</h2>\n<p>Outcomes that the GPU showed must be allowed by the memory model of PTX and be reached \
          by the protocol, and nothing that the model forbids may be reached. {passing} of {} tests keep to the model.</p>\n",
         judged().count()
     );
@@ -173,7 +172,7 @@ fn largest(validated: &Validated) -> String {
         row
     };
     let rows: Vec<Vec<Cell>> = largest_errors(validated).iter().take(LARGEST).map(row).collect();
-    format!("<h2>Largest errors</h2>\n{}", table(Narrow::Scroll, &headers, &rows))
+    format!("<h2 id=\"largest\">Largest errors</h2>\n{}", table(Narrow::Scroll, &headers, &rows))
 }
 
 /// A number of the simulator that is far from its measurement.

@@ -50,10 +50,16 @@ fn figure(told: &[Told]) -> FigureData {
         at: None,
         line: None,
     };
+    let sums = || told.iter().flat_map(|told| told.sums().map(|(_, sum)| sum.ticks() / told.cycle()));
+    let (unit, axis) = match sums().max() {
+        Some(1_000_000..) => (1e6, "million core cycles"),
+        Some(1_000..) => (1e3, "thousand core cycles"),
+        Some(_) | None => (1.0, "core cycles"),
+    };
     let group = |purpose: Purpose| {
         let bar = |told: &Told| {
-            let sum = told.why.stack.of(purpose);
-            Bar::Parts(Stage::ALL.map(|stage| stage.ticks_of(&sum) as f64 / told.cycle() as f64).into())
+            let (sum, unit) = (told.why.stack.of(purpose), unit * told.cycle() as f64);
+            Bar::Parts(Stage::ALL.map(|stage| stage.ticks_of(&sum) as f64 / unit).into())
         };
         Group::new(purpose.name().to_owned(), None, told.iter().map(bar).collect(), Vec::new())
     };
@@ -61,7 +67,7 @@ fn figure(told: &[Told]) -> FigureData {
     FigureData {
         id: "latency".to_owned(),
         title: "Latency of all accesses by what they waited for".to_owned(),
-        axis: "core cycles".to_owned(),
+        axis: axis.to_owned(),
         swept: None,
         caption: "Latencies overlap, so their sum is not the time of a run.".to_owned(),
         chart: Chart::StackedBars,

@@ -212,10 +212,8 @@ impl Recorder {
             same.retain(|other| !Arc::ptr_eq(other, journey));
             self.pending_count -= before - same.len();
         }
-        let blocker = match cause == Cause::Directory {
-            true => self.pending.get(&key).and_then(|others| others.last()).and_then(|other| other.served),
-            false => None,
-        };
+        let others = (cause == Cause::Directory).then(|| self.pending.get(&key)).flatten();
+        let blocker = others.and_then(|others| others.last()).and_then(|other| other.served);
         let mut carried = carried;
         if let Some(tried) = carried.journey_mut() {
             tried.mark_blocked(now, cause, at, blocker);

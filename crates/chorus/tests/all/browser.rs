@@ -9,12 +9,13 @@ use std::sync::LazyLock;
 
 use chromium::Browser;
 
-use crate::chorus::{Directory, chorus};
+use crate::chorus::{Directory, LEASES, chorus};
+use crate::validate::validate;
 
 /// The greatest size of a page.
 const PAGE_BYTES_MAX: u64 = 3 << 20;
 
-/// Bars, stacked bars and lines.
+/// Bars, stacked bars with and without seeds, latency and lines, without the runs of [`LEASES`].
 const EXPERIMENT: &str = r#"
 name = "small"
 title = "A small experiment"
@@ -28,10 +29,17 @@ protocols = ["no-l1", "gpu-vi", "tc-weak"]
 baseline = "no-l1"
 
 [[matrix]]
-name = "leases"
+name = "jittered"
 workloads = ["saxpy"]
-protocols = ["tc-weak-fixed"]
-variant = [{ name = "short", set = ["lease.cycles=100"] }, { name = "long", set = ["lease.cycles=6400"] }]
+protocols = ["no-l1", "gpu-vi"]
+seeds = [1, 2, 3]
+jitter = 4
+
+[[matrix]]
+name = "observed"
+workloads = ["stn"]
+protocols = ["no-l1", "gpu-vi"]
+observed = true
 
 [[figure]]
 id = "1"
@@ -56,6 +64,31 @@ series = [{ label = "GPU-VI", protocol = "gpu-vi" }, { label = "TCW", protocol =
 part = [{ label = "LD", metric = "traffic.flits.ld" }, { label = "ST", metric = "traffic.flits.st" }]
 
 [[figure]]
+id = "2-seeds"
+title = "Traffic of several seeds"
+axis = "flits relative to NO-L1"
+matrices = ["jittered"]
+chart = "stacked-bars"
+measure = "ratio"
+baseline = "no-l1"
+mean = "arithmetic"
+series = [{ label = "GPU-VI", protocol = "gpu-vi" }]
+part = [{ label = "LD", metric = "traffic.flits.ld" }, { label = "ST", metric = "traffic.flits.st" }]
+
+[[figure]]
+id = "why"
+title = "What accesses wait for"
+axis = "cycles of latency relative to NO-L1"
+beside_headline = true
+matrices = ["observed"]
+chart = "stacked-bars"
+measure = "latency"
+baseline = "no-l1"
+mean = "arithmetic"
+show = "workloads"
+series = [{ label = "NO-L1", protocol = "no-l1" }, { label = "GPU-VI", protocol = "gpu-vi" }]
+
+[[figure]]
 id = "3"
 title = "Leases"
 axis = "speed-up over NO-L1"
@@ -75,7 +108,7 @@ series = [
 fn report() -> &'static Path {
     static OUT: LazyLock<(Directory, PathBuf)> = LazyLock::new(|| {
         let directory = Directory::new();
-        let (small, out) = (directory.file("small.toml", EXPERIMENT), directory.join("out"));
+        let (small, out) = (directory.file("small.toml", &[EXPERIMENT, LEASES].concat()), directory.join("out"));
         chorus(&format!("reproduce {} --out {}", small.display(), out.display())).expect_code(0);
         (directory, out)
     });
@@ -122,6 +155,36 @@ fn a_bar_shows_its_runs_to_pointer_and_keyboard() {
         assert!(browser.text("document.querySelector('.card').innerText").contains("saxpy, TCW"));
         browser.press("Escape");
         assert_eq!(browser.number("+document.querySelector('.card').hidden"), 1.0);
+    });
+}
+
+#[test]
+fn a_bar_leads_to_what_its_accesses_waited_for() {
+    with_report(|browser| {
+        browser.hover("#figure-1 ~ figure [data-bar='1.0']");
+        browser.run("document.querySelector('[data-bar=\"1.0\"]').dispatchEvent(new Event('click'))");
+        browser.run("document.querySelector('.card a[href=\"#figure-why\"]').click()");
+        browser.settle();
+        let waited = browser.text("document.querySelector('.card').innerText");
+        for part in ["stn, GPU-VI", "cycles of latency relative to NO-L1", "memory", "chorus why", "--aggregate"] {
+            assert!(waited.contains(part), "no `{part}`: {waited}");
+        }
+        // A run that nobody observed has the command instead.
+        browser.hover("#figure-1 ~ figure [data-bar='0.1']");
+        let command = browser.text("document.querySelector('.card details').textContent");
+        assert!(
+            command.contains("chorus why --system tc --protocol tc-weak --workload saxpy --aggregate"),
+            "{command}"
+        );
+    });
+}
+
+#[test]
+fn parts_of_bars_have_errors_where_there_are_seeds() {
+    with_report(|browser| {
+        browser.hover("#figure-2-seeds ~ figure [data-bar='0.0']");
+        let card = browser.text("document.querySelector('.card').innerText");
+        assert!(card.contains("LD") && card.contains(" ± ") && card.contains("3 seeds"), "{card}");
     });
 }
 
@@ -226,6 +289,104 @@ fn pages_fit_a_phone_and_turn_dark() {
             light,
             "the reader's choice counts"
         );
+    });
+}
+
+/// The page turns dark and fits a phone, and every table with many rows can be sorted and saved.
+fn behaves(browser: &mut Browser) {
+    let light = browser.text("getComputedStyle(document.body).backgroundColor");
+    browser.prefer("dark");
+    assert_ne!(browser.text("getComputedStyle(document.body).backgroundColor"), light);
+    browser.prefer("light");
+    browser.resize(360, 740);
+    assert!(browser.number("document.documentElement.scrollWidth") <= 360.0, "the page is wider than a phone");
+    browser.resize(1200, 800);
+    assert!(browser.number("document.querySelectorAll('.sorter').length") > 0.0);
+    let directory = Directory::new();
+    browser.save_into(&directory.join(""));
+    let button = "[...document.querySelectorAll('.tools button')].find((it) => it.textContent === 'CSV')";
+    let name = browser.text(&format!("{button}.getAttribute('aria-label').split(': ').at(-1)"));
+    if name.ends_with(".csv") {
+        browser.run(&format!("{button}.click()"));
+        assert!(Browser::wait_for_file(&directory.join(&name)).lines().count() > 4, "{name}");
+    }
+    let broken = "[...document.querySelectorAll('a[href^=\"#\"]')].filter((link) => !document.getElementById(link.hash.slice(1))).length";
+    assert_eq!(browser.number(broken), 0.0);
+}
+
+/// A mark of the page shows its title to pointer and keyboard.
+fn answers(browser: &mut Browser, marks: &str, says: &str) {
+    browser.hover(marks);
+    let card = browser.text("document.querySelector('.card').innerText");
+    assert!(card.contains(says), "no `{says}`: {card}");
+    browser.hover("h1");
+    browser.run(&format!("document.querySelector({marks:?}).focus()"));
+    let before = browser.text("document.activeElement.getAttribute('aria-label')");
+    browser.press("ArrowRight");
+    assert_ne!(browser.text("document.activeElement.getAttribute('aria-label')"), before);
+    browser.press("Escape");
+}
+
+#[test]
+fn the_page_of_a_run_shows_counters_over_time() {
+    let directory = Directory::new();
+    let page = directory.join("run.html");
+    let notes = "--every 1000 --distributions --sharing";
+    chorus(&format!("run --system tc --protocol gpu-vi --workload saxpy {notes} --html {}", page.display()))
+        .expect_code(0);
+    with_page(&page, |browser| {
+        let figure = "document.querySelector('figure.series[data-counter=\"l1.accesses\"]')";
+        assert!(browser.ink("figure.series[data-counter='l1.accesses'] svg") > 300.0);
+        browser.hover("figure.series[data-counter='l1.accesses'] svg");
+        let says = format!("{figure}.querySelector('output').textContent");
+        let middle = browser.text(&says);
+        assert!(middle.contains(" in cycles "), "{middle}");
+        browser.run(&format!("{figure}.querySelector('svg').focus()"));
+        browser.press("Home");
+        assert!(browser.text(&says).ends_with("in cycles 0 to 1,000"), "{}", browser.text(&says));
+        browser.run("const field = document.querySelector('.search input'); field.value = 'dram'; field.dispatchEvent(new Event('input'))");
+        assert_eq!(browser.number(&format!("+{figure}.hidden")), 1.0);
+        answers(browser, "#latencies ~ .figures svg g", "accesses");
+        behaves(browser);
+    });
+}
+
+#[test]
+fn the_page_of_latencies_hides_parts() {
+    let directory = Directory::new();
+    let page = directory.join("why.html");
+    let why = "why --system tc --protocol gpu-vi --workload saxpy --against no-l1 --html";
+    chorus(&format!("{why} {}", page.display())).expect_code(0);
+    with_page(&page, |browser| {
+        browser.hover("[data-bar='0.0']");
+        let card = browser.text("document.querySelector('.card').innerText");
+        assert!(card.contains("loads, gpu-vi") && card.contains("core cycles") && card.contains("memory"), "{card}");
+        browser.hover("h1");
+        let before = browser.ink(".block .scroll");
+        browser.run("document.querySelector('.names button').click()");
+        assert_ne!(browser.ink(".block .scroll"), before);
+        behaves(browser);
+    });
+}
+
+#[test]
+fn comparisons_checks_and_validations_answer_too() {
+    let directory = Directory::new();
+    let out = directory.join("out");
+    let compare = "compare --systems tc --protocols no-l1,gpu-vi --workloads saxpy,stn";
+    chorus(&format!("{compare} --out {}", out.display())).expect_code(0);
+    with_page(&out.join("comparison.html"), |browser| {
+        answers(browser, "td[data-answers]", "saxpy, ");
+        behaves(browser);
+    });
+    chorus(&format!("check --all no-l1 --quick --mutants 1 --out {}", out.display())).expect_code(0);
+    with_page(&out.join("proof.html"), behaves);
+    validate(&directory, "").expect_code(1);
+    let page = fs::read_dir(directory.join("out")).expect("pages").flatten().map(|entry| entry.path());
+    let page = page.into_iter().find(|path| path.display().to_string().contains("validation-"));
+    with_page(&page.expect("a page"), |browser| {
+        answers(browser, "figure svg g", "measured");
+        behaves(browser);
     });
 }
 

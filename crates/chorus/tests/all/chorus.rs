@@ -97,6 +97,15 @@ impl Drop for Directory {
     }
 }
 
+/// Runs of an experiment: saxpy with a short lease and with a long one.
+pub const LEASES: &str = r#"
+[[matrix]]
+name = "leases"
+workloads = ["saxpy"]
+protocols = ["tc-weak-fixed"]
+variant = [{ name = "short", set = ["lease.cycles=100"] }, { name = "long", set = ["lease.cycles=6400"] }]
+"#;
+
 /// Writes an experiment that runs saxpy under one protocol, with this many seeds.
 pub fn experiment(directory: &Directory, seeds: u32) -> PathBuf {
     let seeds: Vec<String> = (1..=seeds).map(|seed| seed.to_string()).collect();

@@ -51,7 +51,8 @@ fn shipped(folder: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).canonicalize().unwrap().display().to_string()
 }
 
-fn validate(directory: &Directory, more: &str) -> Ended {
+/// Validates a small GPU against what it is said to have measured.
+pub fn validate(directory: &Directory, more: &str) -> Ended {
     let (probe, cuda) = (shipped("hardware/probe"), shipped("examples/cuda"));
     let row = |group: &str, name: &str, param: u32, program: &str, rule: &str| {
         format!("{group},{name},{param},{probe}/{program}/program.toml,{rule},true\n")
