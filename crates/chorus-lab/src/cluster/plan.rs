@@ -148,7 +148,8 @@ impl Plan {
             }
             text => text.map_err(ClusterError::file("read", &path))?,
         };
-        let damaged = |reason: serde_json::Error| ClusterError::Damaged { path: path.clone(), reason: reason.to_string() };
+        let damaged =
+            |reason: serde_json::Error| ClusterError::Damaged { path: path.clone(), reason: reason.to_string() };
         let value: Value = serde_json::from_str(&text).map_err(damaged)?;
         match value["format"].as_u64() {
             Some(FORMAT_VERSION) => {}

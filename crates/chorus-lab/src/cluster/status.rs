@@ -274,7 +274,10 @@ mod tests {
     fn without_slurm_the_last_attempt_says_it() {
         assert_eq!(judge(Some(&attempt(Fate::GoesOn)), None, false).0, State::Running);
         let (state, reason) = judge(Some(&attempt(Fate::Silent(Vec::new()))), None, false);
-        assert_eq!((state, reason.as_str()), (State::Failed, "it ended without a word: it was killed, or its machine failed"));
+        assert_eq!(
+            (state, reason.as_str()),
+            (State::Failed, "it ended without a word: it was killed, or its machine failed")
+        );
         assert_eq!(judge(None, None, false).0, State::Queued);
         assert_eq!(judge(None, None, true).0, State::Failed);
     }

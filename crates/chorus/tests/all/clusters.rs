@@ -177,7 +177,8 @@ fn runs_that_slurm_has_are_not_submitted_again_and_failed_ones_are() {
     fs::write(out.join("plans/1/tasks/1.err"), "task 1 of 2\nallocating\n").unwrap();
     fake.says("squeue", "1|TIMEOUT|TimeLimit|15|\n2|RUNNING|None|0|\n");
     let text = fake.chorus(&status).expect_code(1).stdout;
-    for part in ["job 42", "1 running, 0 done, 1 failed", "timeout (TimeLimit), signal 15", "1.err:\n", "  allocating"] {
+    for part in ["job 42", "1 running, 0 done, 1 failed", "timeout (TimeLimit), signal 15", "1.err:\n", "  allocating"]
+    {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80 || line.contains("plans/1")), "{text}");

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chorus_lab::cluster::{
-    self, Cut, Options, Plan, PlannedRun, Planning, Program, State, TaskRequest, find_or_write, plans, run_task, seconds_of,
-    status,
+    self, Cut, Options, Plan, PlannedRun, Planning, Program, State, TaskRequest, find_or_write, plans, run_task,
+    seconds_of, status,
 };
 use chorus_lab::paper::Paper;
 use chorus_lab::process::Process;
@@ -221,7 +221,12 @@ fn run_tasks(
 }
 
 /// Gives the missing runs to Slurm. Returns the plan, or nothing if there is none to wait for.
-pub fn submit(arguments: &Arguments, papers: &[Paper], store: &Store, session: &mut Session) -> Result<Option<Plan>, Failure> {
+pub fn submit(
+    arguments: &Arguments,
+    papers: &[Paper],
+    store: &Store,
+    session: &mut Session,
+) -> Result<Option<Plan>, Failure> {
     let out = &arguments.study.out;
     // Two that submit at the same time would submit the same runs.
     let _hold = store.hold()?;
@@ -280,7 +285,11 @@ pub fn wait(plan: &Plan, store: &Store, session: &Session) -> Result<Verdict, Fa
         activity.begin(format!("{running} running, {queued} queued"));
         for task in now.tasks.iter().filter(|task| matches!(task.state, State::Done | State::Failed)) {
             if ended.insert(task.task) {
-                activity.finish(&format!("task {}: {}; {running} running, {queued} queued", task.task, task.state.name()));
+                activity.finish(&format!(
+                    "task {}: {}; {running} running, {queued} queued",
+                    task.task,
+                    task.state.name()
+                ));
             }
         }
         // A disk that machines share may show the last runs a little later than Slurm shows the end.
