@@ -66,7 +66,7 @@ pub struct Attempt {
 
 /// An attempt that this process makes.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct LiveAttempt {
     /// The number of the attempt.
     pub number: u64,
     /// The path for its shard.
@@ -82,9 +82,9 @@ impl Attempt {
     }
 }
 
-impl Journal {
+impl LiveAttempt {
     /// Begins the next attempt at a task.
-    pub fn begin(plan: &Plan, task: usize) -> Result<Journal, ClusterError> {
+    pub fn begin(plan: &Plan, task: usize) -> Result<LiveAttempt, ClusterError> {
         let this = Process::this();
         // The file gets its name only when it is locked and says who this is.
         let (mut file, unnamed) = unnamed(plan, task, &this)?;
@@ -100,7 +100,7 @@ impl Journal {
             }
         }
         fs::remove_file(&unnamed).map_err(&cannot)?;
-        Ok(Journal { number, shard: path(plan, task, number, "sqlite"), file: Mutex::new(file) })
+        Ok(LiveAttempt { number, shard: path(plan, task, number, "sqlite"), file: Mutex::new(file) })
     }
 
     /// Notes that a run is under way.
