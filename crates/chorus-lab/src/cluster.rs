@@ -31,7 +31,9 @@ pub use attempt::{Attempt, Ending, Fate, all_attempts, attempts};
 pub use collect::{Collected, Disagreement, collect};
 pub use cut::{Cut, Part, cut};
 pub use error::ClusterError;
-pub use plan::{FORMAT_VERSION, PLANS, Plan, PlannedRun, Planning, Program, Task, find_or_write, plans, unfinished, write};
+pub use plan::{
+    FORMAT_VERSION, PLANS, Plan, PlannedRun, Planning, Program, Task, find_or_write, plans, unfinished, write,
+};
 pub use slurm::{Options, Submission, submit};
 pub use slurm_time::seconds_of;
 pub use status::{PlanStatus, State, TaskStatus, status};

@@ -30,12 +30,7 @@ impl Process {
             (0, Some(name)) => shell_word(&name.to_string_lossy()),
             (_, _) => shell_word(&word.to_string_lossy()),
         });
-        Process {
-            pid: std::process::id(),
-            host: host(),
-            command: words.collect::<Vec<_>>().join(" "),
-            began: now(),
-        }
+        Process { pid: std::process::id(), host: host(), command: words.collect::<Vec<_>>().join(" "), began: now() }
     }
 }
 

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::Value;
 
-use self::error::classify;
 pub use self::error::StoreError;
+use self::error::classify;
 pub use self::hold::Hold;
 pub use self::merge::Merged;
 use crate::reproduce::STORE_FILE;

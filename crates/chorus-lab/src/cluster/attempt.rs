@@ -66,7 +66,7 @@ pub struct Attempt {
 
 /// An attempt that this process makes.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct LiveAttempt {
     /// The number of the attempt.
     pub number: u64,
     /// The path for its shard.
@@ -82,14 +82,13 @@ impl Attempt {
     }
 }
 
-impl Journal {
+impl LiveAttempt {
     /// Begins the next attempt at a task.
-    pub fn begin(plan: &Plan, task: usize) -> Result<Journal, ClusterError> {
+    pub fn begin(plan: &Plan, task: usize) -> Result<LiveAttempt, ClusterError> {
         let this = Process::this();
         // The file gets its name only when it is locked and says who this is.
-        let unnamed = plan.task_file(&format!("{task}-{}-{}", this.host, this.pid));
+        let (mut file, unnamed) = unnamed(plan, task, &this)?;
         let cannot = ClusterError::file("write", &unnamed);
-        let mut file = File::create(&unnamed).map_err(&cannot)?;
         file.lock().map_err(&cannot)?;
         write(&mut file, &Line::Began(this)).map_err(&cannot)?;
         let mut number = attempts(plan, task)?.last().map_or(1, |last| last.number + 1);
@@ -101,7 +100,7 @@ impl Journal {
             }
         }
         fs::remove_file(&unnamed).map_err(&cannot)?;
-        Ok(Journal { number, shard: path(plan, task, number, "sqlite"), file: Mutex::new(file) })
+        Ok(LiveAttempt { number, shard: path(plan, task, number, "sqlite"), file: Mutex::new(file) })
     }
 
     /// Notes that a run is under way.
@@ -122,6 +121,18 @@ impl Journal {
     /// Writes a line. Runs do not depend on it, so a line that cannot be written is left out.
     fn note(&self, line: &Line) {
         let _ = write(&mut self.file.lock().unwrap_or_else(PoisonError::into_inner), line);
+    }
+}
+
+/// Makes a file for an attempt that has no number yet. Its name is that of no other process nor thread.
+fn unnamed(plan: &Plan, task: usize, this: &Process) -> Result<(File, PathBuf), ClusterError> {
+    let mut count = 0;
+    loop {
+        let path = plan.task_file(&format!("{task}-{}-{}-{count}", this.host, this.pid));
+        match File::create_new(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => count += 1,
+            created => return created.map_err(ClusterError::file("write", &path)).map(|file| (file, path)),
+        }
     }
 }
 

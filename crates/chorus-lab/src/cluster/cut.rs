@@ -45,9 +45,9 @@ pub fn cut(seconds: &[Option<f64>], cut: Cut) -> Vec<Part> {
     let mut made = vec![Part::default(); parts];
     for run in order {
         // Of several shortest parts it is the first with the fewest runs, so that runs of no length spread, too.
-        let shortest = made.iter_mut().min_by(|a, b| {
-            a.seconds.total_cmp(&b.seconds).then_with(|| a.runs.len().cmp(&b.runs.len()))
-        });
+        let shortest = made
+            .iter_mut()
+            .min_by(|a, b| a.seconds.total_cmp(&b.seconds).then_with(|| a.runs.len().cmp(&b.runs.len())));
         if let Some(part) = shortest {
             part.runs.push(run);
             part.seconds += seconds[run];

@@ -56,9 +56,9 @@ pub enum ClusterError {
         /// The folder of the plan.
         plan: PathBuf,
         /// The build that the plan is for.
-        expected: Build,
+        expected: Box<Build>,
         /// The build that is running.
-        this: Build,
+        this: Box<Build>,
         /// The program that was kept beside the plan.
         program: PathBuf,
     },

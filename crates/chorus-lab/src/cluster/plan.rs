@@ -59,8 +59,8 @@ pub struct Plan {
     pub build: Build,
     /// The name of the program that makes the runs, in the folder of plans.
     pub program: String,
-    /// The time at which it was made, in seconds since 1970.
-    pub made: u64,
+    /// The time at which it was planned, in seconds since 1970.
+    pub planned_at: u64,
     /// The tasks. The first one has the number 1.
     pub tasks: Vec<Task>,
     /// The folder of the plan.
@@ -124,17 +124,16 @@ impl Planning<'_> {
         Ok(parts.map(|part| Task { seconds: part.seconds, runs: runs_of(part.runs) }).collect())
     }
 
-    fn plan(&self, program: &Path) -> Result<Plan, ClusterError> {
-        let program = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Plan {
+    fn plan(&self, tasks: Vec<Task>, program: String) -> Plan {
+        Plan {
             format: FORMAT_VERSION,
             asked: self.asked(),
             build: self.build.clone(),
             program,
-            made: now(),
-            tasks: self.tasks()?,
+            planned_at: now(),
+            tasks,
             folder: PathBuf::new(),
-        })
+        }
     }
 }
 
@@ -148,7 +147,8 @@ impl Plan {
             }
             text => text.map_err(ClusterError::file("read", &path))?,
         };
-        let damaged = |reason: serde_json::Error| ClusterError::Damaged { path: path.clone(), reason: reason.to_string() };
+        let damaged =
+            |reason: serde_json::Error| ClusterError::Damaged { path: path.clone(), reason: reason.to_string() };
         let value: Value = serde_json::from_str(&text).map_err(damaged)?;
         match value["format"].as_u64() {
             Some(FORMAT_VERSION) => {}
@@ -205,8 +205,8 @@ impl Plan {
             true => Ok(()),
             false => Err(ClusterError::OtherBuild {
                 plan: self.folder.clone(),
-                expected: self.build.clone(),
-                this: this.clone(),
+                expected: Box::new(self.build.clone()),
+                this: Box::new(this.clone()),
                 program: self.program(),
             }),
         }
@@ -268,10 +268,11 @@ fn lock(out: &Path) -> Result<File, ClusterError> {
 
 fn write_locked(planning: &Planning<'_>) -> Result<Option<Plan>, ClusterError> {
     let plans = planning.out.join(PLANS);
-    let mut plan = planning.plan(&planning.program.keep(&plans)?)?;
-    if plan.tasks.iter().all(|task| task.runs.is_empty()) {
+    let tasks = planning.tasks()?;
+    if tasks.iter().all(|task| task.runs.is_empty()) {
         return Ok(None);
     }
+    let mut plan = planning.plan(tasks, planning.program.keep(&plans)?);
     // A process that is killed here leaves a folder behind that nobody takes for a plan.
     let unfinished = plans.join("unfinished");
     let tasks = unfinished.join("tasks");
@@ -298,12 +299,13 @@ impl Program {
         Ok(Program { path: if running.exists() { running } else { path }, name })
     }
 
-    /// Keeps a copy under its hash, so that a later build changes nothing for tasks that wait.
-    fn keep(&self, plans: &Path) -> Result<PathBuf, ClusterError> {
+    /// Keeps a copy under its hash, so that a later build changes nothing for tasks that wait. Returns the copy's name.
+    fn keep(&self, plans: &Path) -> Result<String, ClusterError> {
         let bytes = fs::read(&self.path).map_err(ClusterError::file("read", &self.path))?;
-        let kept = plans.join(format!("{}-{}", self.name, digits(&Sha256::digest(&bytes))));
+        let name = format!("{}-{}", self.name, digits(&Sha256::digest(&bytes)));
+        let kept = plans.join(&name);
         if fs::metadata(&kept).is_ok_and(|metadata| metadata.len() == bytes.len() as u64) {
-            return Ok(kept);
+            return Ok(name);
         }
         let unfinished = plans.join("unfinished-program");
         let write = || -> std::io::Result<()> {
@@ -314,7 +316,7 @@ impl Program {
             fs::rename(&unfinished, &kept)
         };
         write().map_err(ClusterError::file("write", &kept))?;
-        Ok(kept)
+        Ok(name)
     }
 }
 

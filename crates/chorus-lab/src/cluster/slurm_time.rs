@@ -6,7 +6,9 @@ use chorus_registry::wording::excerpt;
 pub fn seconds_of(text: &str) -> Result<u64, String> {
     let wrong = || {
         let given = excerpt(text);
-        format!("`{given}` is no time: expected minutes, as in `30`, or `MM:SS`, `HH:MM:SS`, `D-HH`, `D-HH:MM` or `D-HH:MM:SS`")
+        format!(
+            "`{given}` is no time: expected minutes, as in `30`, or `MM:SS`, `HH:MM:SS`, `D-HH`, `D-HH:MM` or `D-HH:MM:SS`"
+        )
     };
     let number = |digits: &str| match digits.bytes().all(|byte| byte.is_ascii_digit()) {
         true => digits.parse::<u32>().map(u64::from).map_err(|_| wrong()),

@@ -1,5 +1,6 @@
 //! How the tasks of plans fare: by what they have written, and by what Slurm says where there is one.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -71,8 +72,8 @@ pub struct TaskStatus {
 pub struct PlanStatus {
     /// The folder of the plan.
     pub folder: PathBuf,
-    /// The time at which it was made, in seconds since 1970.
-    pub made: u64,
+    /// The time at which it was planned, in seconds since 1970.
+    pub planned_at: u64,
     /// The number of its job, if Slurm has one.
     pub job: Option<String>,
     /// The tasks, in order.
@@ -83,6 +84,12 @@ impl PlanStatus {
     /// The number of tasks in a state.
     pub fn count(&self, state: State) -> usize {
         self.tasks.iter().filter(|task| task.state == state).count()
+    }
+
+    /// The reasons why tasks wait, as far as Slurm tells them.
+    pub fn reasons_to_wait(&self) -> BTreeSet<&str> {
+        let queued = self.tasks.iter().filter(|task| task.state == State::Queued);
+        queued.filter_map(|task| task.reason.as_deref()).collect()
     }
 
     /// Whether no task waits or runs.
@@ -127,7 +134,12 @@ pub fn status(plan: &Plan) -> Result<PlanStatus, ClusterError> {
         }
     });
     let tasks = tasks.collect();
-    Ok(PlanStatus { folder: plan.folder.clone(), made: plan.made, job: submission.map(|job| job.job), tasks })
+    Ok(PlanStatus {
+        folder: plan.folder.clone(),
+        planned_at: plan.planned_at,
+        job: submission.map(|job| job.job),
+        tasks,
+    })
 }
 
 /// Everything that is seen of a task.
@@ -274,7 +286,10 @@ mod tests {
     fn without_slurm_the_last_attempt_says_it() {
         assert_eq!(judge(Some(&attempt(Fate::GoesOn)), None, false).0, State::Running);
         let (state, reason) = judge(Some(&attempt(Fate::Silent(Vec::new()))), None, false);
-        assert_eq!((state, reason.as_str()), (State::Failed, "it ended without a word: it was killed, or its machine failed"));
+        assert_eq!(
+            (state, reason.as_str()),
+            (State::Failed, "it ended without a word: it was killed, or its machine failed")
+        );
         assert_eq!(judge(None, None, false).0, State::Queued);
         assert_eq!(judge(None, None, true).0, State::Failed);
     }

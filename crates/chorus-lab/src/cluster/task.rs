@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use chorus_registry::Registry;
 
-use super::attempt::Journal;
+use super::attempt::LiveAttempt;
 use super::{Attempt, ClusterError, Plan, PlannedRun, attempts};
 use crate::matrix::Lab;
 use crate::progress::Progress;
@@ -58,26 +58,26 @@ pub fn run_task(request: &TaskRequest<'_>) -> Result<TaskResult, ClusterError> {
     let TaskRequest { plan, task, .. } = *request;
     plan.expect_build(request.build)?;
     let runs = &plan.task(task, plan.tasks.len())?.runs;
-    let journal = Journal::begin(plan, task)?;
-    let result = attempt(request, &journal, runs);
-    journal.end(match &result {
+    let live = LiveAttempt::begin(plan, task)?;
+    let result = attempt(request, &live, runs);
+    live.end(match &result {
         Ok(made) => made.unsettled().map(|record| format!("{}: {}", record.spec, record.trouble().unwrap_or_default())),
         Err(error) => Some(error.to_string()),
     });
     result
 }
 
-fn attempt(request: &TaskRequest<'_>, journal: &Journal, runs: &[PlannedRun]) -> Result<TaskResult, ClusterError> {
+fn attempt(request: &TaskRequest<'_>, live: &LiveAttempt, runs: &[PlannedRun]) -> Result<TaskResult, ClusterError> {
     let made = made(request.plan, runs, &attempts(request.plan, request.task)?);
     let open: Vec<RunSpec> = runs.iter().filter(|run| !made.contains(run)).map(|run| run.spec.clone()).collect();
     let there = runs.len() - open.len();
-    let progress = Noted { shown: request.progress, journal, total: runs.len(), there };
+    let progress = Noted { shown: request.progress, live, total: runs.len(), there };
     if open.is_empty() {
         progress.begin(0, 0);
         progress.end(false);
-        return Ok(TaskResult { attempt: journal.number, ran: 0, there, troubled: Vec::new() });
+        return Ok(TaskResult { attempt: live.number, ran: 0, there, troubled: Vec::new() });
     }
-    let store = Store::create_shard(&journal.shard)?;
+    let store = Store::create_shard(&live.shard)?;
     let lab = Lab {
         registry: request.registry,
         store: &store,
@@ -89,7 +89,7 @@ fn attempt(request: &TaskRequest<'_>, journal: &Journal, runs: &[PlannedRun]) ->
     };
     let matrix = lab.run_all(&open)?;
     let troubled = matrix.records.into_iter().filter(|record| record.trouble().is_some()).collect();
-    Ok(TaskResult { attempt: journal.number, ran: matrix.ran, there, troubled })
+    Ok(TaskResult { attempt: live.number, ran: matrix.ran, there, troubled })
 }
 
 /// The runs of a task that attempts have finished. A shard that cannot be read counts as empty: `collect` says what is
@@ -107,7 +107,7 @@ pub(super) fn made(plan: &Plan, runs: &[PlannedRun], attempts: &[Attempt]) -> BT
 /// Notes in the attempt's file which runs are under way, and passes all progress on.
 struct Noted<'a> {
     shown: &'a dyn Progress,
-    journal: &'a Journal,
+    live: &'a LiveAttempt,
     total: usize,
     there: usize,
 }
@@ -118,17 +118,17 @@ impl Progress for Noted<'_> {
     }
 
     fn started(&self, spec: &RunSpec) {
-        self.journal.started(&spec.to_string());
+        self.live.started(&spec.to_string());
         self.shown.started(spec);
     }
 
     fn finished(&self, result: &RunResult) {
-        self.journal.finished(&result.spec.to_string());
+        self.live.finished(&result.spec.to_string());
         self.shown.finished(result);
     }
 
     fn failed(&self, spec: &RunSpec, error: &RunError) {
-        self.journal.finished(&spec.to_string());
+        self.live.finished(&spec.to_string());
         self.shown.failed(spec, error);
     }
 

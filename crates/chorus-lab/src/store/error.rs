@@ -123,3 +123,26 @@ pub(super) fn classify(path: &Path, source: rusqlite::Error) -> StoreError {
         _ => StoreError::Database { path, source },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_that_passes_is_told_from_trouble_that_stays() {
+        use rusqlite::ffi;
+        let classified = |code| {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            classify(Path::new("results.sqlite"), error)
+        };
+        let passing = [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_BUSY, ffi::SQLITE_BUSY_RECOVERY];
+        for error in passing.map(classified) {
+            assert!(error.may_pass(), "{error}");
+        }
+        for error in [ffi::SQLITE_IOERR_READ, ffi::SQLITE_CORRUPT, ffi::SQLITE_READONLY].map(classified) {
+            assert!(!error.may_pass(), "{error}");
+        }
+        let message = classified(ffi::SQLITE_BUSY).to_string();
+        assert!(message.contains("another process has kept it locked for 60 s"), "{message}");
+    }
+}

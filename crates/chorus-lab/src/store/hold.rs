@@ -23,10 +23,8 @@ impl Store {
         let mut path = self.path.clone().into_os_string();
         path.push(".lock");
         let path = PathBuf::from(path);
-        let unwritable = |error: io::Error| StoreError::Unwritable {
-            path: path.clone(),
-            reason: error.to_string().to_lowercase(),
-        };
+        let unwritable =
+            |error: io::Error| StoreError::Unwritable { path: path.clone(), reason: error.to_string().to_lowercase() };
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = options.map_err(unwritable)?;
         match file.try_lock() {

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use chorus_lab::cluster::{
-    Cut, Fate, Plan, PlannedRun, Planning, Program, State, TaskRequest, TaskResult, attempts, collect, find_or_write, plans,
-    run_task, status, unfinished, write,
+    Cut, Fate, Plan, PlannedRun, Planning, Program, State, TaskRequest, TaskResult, attempts, collect, find_or_write,
+    plans, run_task, status, unfinished, write,
 };
 use chorus_lab::progress::Silent;
 use chorus_lab::run::{Build, Outcome, Record, RunError, RunErrorKind, RunResult, RunSpec, Runner};

@@ -155,6 +155,7 @@ fn run_papers(arguments: &Arguments, papers: &[Paper], session: &mut Session) ->
             return Ok(verdict);
         }
     }
+    cluster::remind(&store, &arguments.study.out);
     let cancel = AtomicBool::new(false);
     let tally = Tally::new(session.matrix_progress());
     let work = || make(session.registry, arguments, papers, &store, &cancel, &tally);

@@ -7,6 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use chorus_lab::run::Outcome;
+use chorus_lab::store::Store;
+
 use crate::chorus::{Directory, Ended, chorus, command, end, experiment, exported};
 
 /// A Slurm that only writes down what it is asked. Its queue and its accounts are the files of these names.
@@ -177,7 +180,8 @@ fn runs_that_slurm_has_are_not_submitted_again_and_failed_ones_are() {
     fs::write(out.join("plans/1/tasks/1.err"), "task 1 of 2\nallocating\n").unwrap();
     fake.says("squeue", "1|TIMEOUT|TimeLimit|15|\n2|RUNNING|None|0|\n");
     let text = fake.chorus(&status).expect_code(1).stdout;
-    for part in ["job 42", "1 running, 0 done, 1 failed", "timeout (TimeLimit), signal 15", "1.err:\n", "  allocating"] {
+    for part in ["job 42", "1 running, 0 done, 1 failed", "timeout (TimeLimit), signal 15", "1.err:\n", "  allocating"]
+    {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80 || line.contains("plans/1")), "{text}");
@@ -233,10 +237,34 @@ fn a_shard_that_differs_or_is_broken_is_named_and_nothing_else_is_lost() {
     let shard = |part: u32| format!("reproduce {} --out {} --shard {part}/3", small.display(), out.display());
     (1..=3).for_each(|part| drop(chorus(&shard(part)).expect_code(0)));
     let file = |name: &str| out.join("plans/1/tasks").join(name);
-    fs::write(file("3-1.sqlite"), "no store").unwrap();
+    // A second attempt at the first task whose machine computes something else.
+    let mut other = Store::open_existing(&file("1-1.sqlite")).unwrap().records().unwrap().remove(0);
+    let Outcome::Finished(result) = &mut other.outcome else { panic!("it has a result") };
+    result.cycles += 1;
+    Store::create_shard(&file("1-2.sqlite")).unwrap().insert(&other).unwrap();
+    fs::write(file("1-2.jsonl"), "").unwrap();
     let collect = format!("collect {}", out.display());
+    let ended = chorus(&collect).expect_code(1);
+    let [first, second] = ["1-1.sqlite", "1-2.sqlite"].map(|name| file(name).display().to_string());
+    let differs = format!("{first} and {second} have different results of {}", other.spec);
+    ended.expect_error(&[&differs, "the store keeps the first", "hint: `chorus run --system tc"]);
+    fs::remove_file(file("1-2.jsonl")).unwrap();
+    fs::write(file("3-1.sqlite"), "no store").unwrap();
     let ended = chorus(&collect).expect_code(2);
+    assert!(ended.stdout.contains("0 runs are new, 3 were there"), "{}", ended.stdout);
     ended.expect_error(&["a shard was left out", "3-1.sqlite is not a Chorus results store"]);
+}
+
+#[test]
+fn who_forgets_to_collect_is_reminded() {
+    let directory = Directory::new();
+    let (small, out) = (experiment(&directory, 1), directory.join("out"));
+    let reproduce = format!("reproduce {} --out {}", small.display(), out.display());
+    chorus(&format!("{reproduce} --shard 1/2")).expect_code(0);
+    let said = chorus(&reproduce).expect_code(0).stderr;
+    assert!(said.contains(&format!("`chorus collect {}` takes them", out.display())), "{said}");
+    let said = chorus(&reproduce).expect_code(0).stderr;
+    assert!(!said.contains("chorus collect"), "{said}");
 }
 
 /// Starts a matrix and waits until its first run is kept.

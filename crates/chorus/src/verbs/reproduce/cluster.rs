@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chorus_lab::cluster::{
-    self, Cut, Options, Plan, PlannedRun, Planning, Program, State, TaskRequest, find_or_write, plans, run_task, seconds_of,
-    status,
+    self, Cut, Options, Plan, PlannedRun, Planning, Program, State, TaskRequest, TaskResult, find_or_write, plans,
+    run_task, seconds_of, status,
 };
 use chorus_lab::paper::Paper;
 use chorus_lab::process::Process;
@@ -178,17 +178,16 @@ pub fn run_plan(arguments: &Arguments, folder: &Path, session: &mut Session) -> 
 fn run_tasks(
     arguments: &Arguments,
     plan: &Plan,
-    tasks: impl IntoIterator<Item = usize>,
+    tasks: impl IntoIterator<Item = usize> + Send,
     session: &mut Session,
 ) -> Result<Verdict, Failure> {
     let registry = session.registry;
     let (cancel, build) = (AtomicBool::new(false), build());
-    let mut is_good = true;
-    for task in tasks {
+    let tally = Tally::new(session.matrix_progress());
+    let run = |task| {
         // Attempts at a task write to one log, one after the other.
         print_note(&format!("task {task} of {} of {}: {}", plan.tasks.len(), plan.folder.display(), Process::this()));
-        let tally = Tally::new(session.matrix_progress());
-        let request = TaskRequest {
+        let made = run_task(&TaskRequest {
             registry,
             plan,
             task,
@@ -197,31 +196,46 @@ fn run_tasks(
             build: &build,
             cancel: &cancel,
             progress: &tally,
-        };
-        let stopped = || report_stop(&tally, &plan.tasks_folder());
-        let made = interruptible(&cancel, || run_task(&request), stopped)?;
-        is_good &= made.unsettled().is_none();
+        });
+        made.map(|made| (task, made))
+    };
+    let work = || tasks.into_iter().map(run).collect::<Result<Vec<_>, _>>();
+    let made = interruptible(&cancel, work, || report_stop(&tally, &plan.tasks_folder()))?;
+    for (task, TaskResult { attempt, ran, there, .. }) in &made {
+        let folder = plan.tasks_folder();
         if arguments.form.json {
             let plan = plan.folder.display().to_string();
-            let (attempt, ran, there) = (made.attempt, made.ran, made.there);
             session.output.json_line(&json!({
                 "schema_version": 1, "plan": plan, "task": task, "attempt": attempt, "ran": ran, "reused": there,
             }))?;
         } else {
-            let folder = plan.tasks_folder();
-            session.output.line(&format!(
-                "task {task}: {} runs made, {} there already, kept in {}",
-                made.ran,
-                made.there,
-                folder.display()
-            ))?;
+            let text = format!("task {task}: {ran} runs made, {there} there already, kept in {}", folder.display());
+            session.output.line(&text)?;
         }
     }
-    Ok(Verdict::of(is_good))
+    Ok(Verdict::of(made.iter().all(|(_, made)| made.unsettled().is_none())))
+}
+
+/// Says so if shards have runs that the store does not have, before these are made again.
+pub fn remind(store: &Store, out: &Path) {
+    // A plan that cannot be read is no reason to make no runs.
+    let finished = plans(out).and_then(|plans| {
+        let unfinished = cluster::unfinished(store, &plans)?;
+        unfinished.into_iter().map(status).collect::<Result<Vec<_>, _>>()
+    });
+    let shards = finished.is_ok_and(|plans| plans.iter().any(|plan| plan.tasks.iter().any(|task| task.made > 0)));
+    if shards {
+        print_note(&format!("shards have runs that the store lacks: `chorus collect {}` takes them", out.display()));
+    }
 }
 
 /// Gives the missing runs to Slurm. Returns the plan, or nothing if there is none to wait for.
-pub fn submit(arguments: &Arguments, papers: &[Paper], store: &Store, session: &mut Session) -> Result<Option<Plan>, Failure> {
+pub fn submit(
+    arguments: &Arguments,
+    papers: &[Paper],
+    store: &Store,
+    session: &mut Session,
+) -> Result<Option<Plan>, Failure> {
     let out = &arguments.study.out;
     // Two that submit at the same time would submit the same runs.
     let _hold = store.hold()?;
@@ -280,7 +294,11 @@ pub fn wait(plan: &Plan, store: &Store, session: &Session) -> Result<Verdict, Fa
         activity.begin(format!("{running} running, {queued} queued"));
         for task in now.tasks.iter().filter(|task| matches!(task.state, State::Done | State::Failed)) {
             if ended.insert(task.task) {
-                activity.finish(&format!("task {}: {}; {running} running, {queued} queued", task.task, task.state.name()));
+                activity.finish(&format!(
+                    "task {}: {}; {running} running, {queued} queued",
+                    task.task,
+                    task.state.name()
+                ));
             }
         }
         // A disk that machines share may show the last runs a little later than Slurm shows the end.

@@ -43,12 +43,16 @@ fn to_json(plan: &PlanStatus) -> Value {
 
 fn print_plan(plan: &PlanStatus, session: &mut Session) -> Result<(), Failure> {
     let job = plan.job.as_ref().map_or_else(String::new, |job| format!(", job {job}"));
-    let age = duration(now().saturating_sub(plan.made) as f64);
+    let age = duration(now().saturating_sub(plan.planned_at) as f64);
     let sum = |count: fn(&TaskStatus) -> usize| plan.tasks.iter().map(count).sum::<usize>();
     let (made, runs) = (sum(|task| task.made), sum(|task| task.runs));
     session.output.line(&format!("{}{job}, {age} old: {made} of {runs} runs are made", plan.folder.display()))?;
     let counts = State::ALL.into_iter().map(|state| format!("{} {}", plan.count(state), state.name()));
     session.output.line(&format!("tasks: {}", counts.collect::<Vec<_>>().join(", ")))?;
+    let waiting: Vec<&str> = plan.reasons_to_wait().into_iter().collect();
+    if !waiting.is_empty() {
+        session.output.line(&format!("queued tasks wait for: {}", waiting.join(", ")))?;
+    }
     let shown = |task: &&TaskStatus| matches!(task.state, State::Running | State::Failed);
     if plan.tasks.iter().any(|task| shown(&task)) {
         let mut rows = table(["task", "state", "runs made", "attempts", "reason"]);
