@@ -111,7 +111,8 @@ fn array(values: &[&Value]) -> ArrayRef {
         values.iter().for_each(|value| numbers.append_option(value.as_f64()));
         return Arc::new(numbers.finish());
     }
-    let text = |value: &&Value| (!value.is_null()).then(|| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let text =
+        |value: &&Value| (!value.is_null()).then(|| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     Arc::new(values.iter().map(text).collect::<StringArray>())
 }
 

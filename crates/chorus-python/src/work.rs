@@ -80,7 +80,8 @@ impl Course {
         let standing = self.run.standing();
         let total = standing.kernels_of.map(|kernels| kernels as f64);
         let of_running = standing.groups as f64 / standing.groups_of.max(1) as f64;
-        (standing.kernels as f64 + of_running, total, format!("cycle {}", standing.cycles))
+        let what = if standing.cycles == 0 { String::new() } else { format!("cycle {}", standing.cycles) };
+        (standing.kernels as f64 + of_running, total, what)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use chorus_lab::reproduce::STORE_FILE;
 use chorus_lab::run::{Build, RunError, RunErrorKind};
 use chorus_lab::store::{FORMAT_VERSION, Merged, Store};
 use rusqlite::Connection;
@@ -204,4 +205,24 @@ fn a_record_that_is_there_already_is_not_taken_again() {
     use Merged::{Differs, New, There};
     assert_eq!(fates, [New, There, New, There, There, Differs, Differs]);
     assert_eq!(store.records().unwrap(), [good]);
+}
+
+#[test]
+fn a_store_in_memory_keeps_runs_as_long_as_it_lives() {
+    let (store, kept) = (Store::in_memory().unwrap(), record(&spec("gpu-vi", "stn")));
+    store.insert(&kept).unwrap();
+    assert_eq!(store.records().unwrap(), [kept]);
+    assert_eq!(Store::in_memory().unwrap().records().unwrap(), []);
+}
+
+#[test]
+fn results_are_opened_by_their_directory_or_their_file_and_nothing_is_made_where_there_are_none() {
+    let directory = Directory::new();
+    let message = Store::open_results(directory.path()).unwrap_err().to_string();
+    assert!(message.contains("holds no results"), "{message}");
+    assert!(!directory.join(STORE_FILE).exists());
+    Store::open(&directory.join(STORE_FILE)).unwrap().insert(&record(&spec("gpu-vi", "stn"))).unwrap();
+    for path in [directory.path().to_owned(), directory.join(STORE_FILE)] {
+        assert_eq!(Store::open_results(&path).unwrap().records().unwrap().len(), 1);
+    }
 }

@@ -79,7 +79,7 @@ def table(protocol: str, *, progress: Progress = None) -> TransitionTable:
 
     >>> import chorus
     >>> print(chorus.table("gpu-vi").to_text().splitlines()[0])
-    GPU-VI
+    # GPU-VI
     """
     with watched(progress, f"table {protocol}", "steps") as shown:
         return TransitionTable(_native.table(protocol, shown))

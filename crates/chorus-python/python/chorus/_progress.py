@@ -29,6 +29,7 @@ class Display:
         self.unit = unit
         self.begin = time.monotonic()
         self.bar: Any = None
+        self.has_lines = False
         self.next_line = self.begin + SILENT_SECONDS
         self.width = 0
 
@@ -36,23 +37,26 @@ class Display:
         now = time.monotonic()
         if now - self.begin < SILENT_SECONDS:
             return
-        if self.bar is None:
+        if self.bar is None and not self.has_lines:
             self.bar = self._tqdm(total)
-        if self.bar is not False:
+            self.has_lines = self.bar is None
+        if self.bar is not None:
             if total is not None:
-                self.bar.total = total
-            self.bar.n = round(done, 2)
+                self.bar.total = _plain(total)
+            self.bar.n = _plain(done)
             self.bar.set_postfix_str(what, refresh=False)
             self.bar.refresh()
         elif now >= self.next_line:
             self._line(now, done, total, what)
 
     def _tqdm(self, total: Optional[float]) -> Any:
-        """A bar that fits a terminal or a notebook. There is none without tqdm."""
+        """A bar that fits a terminal or a notebook. There is none without tqdm, and none in a file."""
+        if not (sys.stderr.isatty() or _is_notebook()):
+            return None
         try:
             from tqdm.auto import tqdm
         except ImportError:
-            return False
+            return None
         bar = tqdm(total=total, desc=self.name, unit=" " + self.unit, leave=False)
         # The time left is told from the begin of the call, not from the moment at which the bar appears.
         bar.start_t -= time.monotonic() - self.begin
@@ -60,7 +64,7 @@ class Display:
 
     def _line(self, now: float, done: float, total: Optional[float], what: str) -> None:
         elapsed = now - self.begin
-        text = f"{self.name}: {done:.1f} {self.unit}"
+        text = f"{self.name}: {elapsed:.0f} s"
         if total is not None:
             text = f"{self.name}: {done:.1f} of {total:.0f} {self.unit}"
             if 0 < done < total:
@@ -76,10 +80,21 @@ class Display:
 
     def close(self) -> None:
         """Removes the bar or the line."""
-        if self.bar not in (None, False):
+        if self.bar is not None:
             self.bar.close()
         elif self.width:
             print("\r" + " " * self.width + "\r", end="", file=sys.stderr, flush=True)
+
+
+def _plain(number: float) -> Union[int, float]:
+    """A number without the decimals that it does not need."""
+    return int(number) if number == int(number) else round(number, 2)
+
+
+def _is_notebook() -> bool:
+    """Whether this is the kernel of a notebook, where a bar is a widget."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
 
 
 @contextmanager
