@@ -1,8 +1,8 @@
 //! Is every written page on the site once, does every link lead somewhere, and are pages well-formed?
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chorus_protocol::registry::find;
 
@@ -10,13 +10,13 @@ use super::*;
 
 /// Counts the steps of a site.
 #[derive(Default)]
-struct Counted(Cell<usize>);
+struct Counted(AtomicUsize);
 
 impl Steps for Counted {
     fn begin(&self, _: &str) {}
 
     fn finish(&self, _: &str) {
-        self.0.set(self.0.get() + 1);
+        self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -29,7 +29,7 @@ fn site() -> &'static Site {
         let machines = ["no-l1", "no-coh"].map(|name| find(name).unwrap());
         let steps = Counted::default();
         let site = Site::make(&Registry::standard(), &[verb], &machines, &steps).unwrap();
-        assert_eq!(steps.0.get(), 2);
+        assert_eq!(steps.0.into_inner(), 2);
         site
     });
     &SITE
@@ -84,10 +84,11 @@ fn everything_of_the_registry_has_its_page() {
 fn elements_end_in_the_order_in_which_they_begin() {
     use crate::markup::{Piece, pieces};
     for article in site().articles() {
-        let mut open = Vec::new();
-        for piece in pieces(&frame::body(article, &site().parts)) {
+        let (mut open, body) = (Vec::new(), frame::body(article, &site().parts));
+        for piece in pieces(&body) {
             match piece {
-                Piece::Open(tag) if !tag.is_whole => open.push(tag.name),
+                // Tables of transitions break lines as HTML does.
+                Piece::Open(tag) if !tag.is_whole && tag.name != "br" => open.push(tag.name),
                 Piece::Close(name) => assert_eq!(open.pop(), Some(name), "{}", article.path),
                 Piece::Open(_) | Piece::Text(_) => {}
             }

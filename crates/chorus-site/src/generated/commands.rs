@@ -16,7 +16,7 @@ pub struct Command {
     pub usage: String,
     /// Its arguments and options in their order.
     pub options: Vec<CommandOption>,
-    /// What its help shows behind the options: examples.
+    /// The end of its help: examples.
     pub examples: String,
 }
 
@@ -25,7 +25,7 @@ pub struct Command {
 pub struct CommandOption {
     /// How it is written, such as `--scale <quick|medium|paper>`.
     pub form: String,
-    /// Its meaning.
+    /// A sentence or two about its meaning.
     pub meaning: String,
     /// Values that it takes and their meanings, where they are few.
     pub values: Vec<(String, String)>,

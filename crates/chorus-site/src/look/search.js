@@ -128,4 +128,6 @@ addEventListener("click", (event) => {
 });
 
 // The contents show where the reader is.
-document.querySelector(".book [aria-current]")?.scrollIntoView({ block: "center" });
+const contents = document.querySelector(".book");
+const here = contents.querySelector("[aria-current]");
+if (here) contents.scrollTop = here.offsetTop - contents.clientHeight / 2;
