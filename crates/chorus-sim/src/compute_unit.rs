@@ -32,19 +32,12 @@ pub struct Since {
 /// The operation that a wavefront issued last, for reports of stuck programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum LastOperation {
-    /// None yet.
     Start,
-    /// A load.
     Load,
-    /// A store.
     Store,
-    /// An atomic.
     Atomic,
-    /// A fence.
     Fence,
-    /// A barrier.
     Barrier,
-    /// The release at its end.
     End,
 }
 

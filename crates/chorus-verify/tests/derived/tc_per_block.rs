@@ -31,10 +31,12 @@ static DECLARATION: Declaration = Declaration {
 };
 
 /// The predictors of one bank.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug, Hash, Restore)]
 struct PerBlock {
     /// Consecutive lines go to different banks; this is the distance of two that go to the same one.
+    #[save(built)]
     interleave: usize,
+    #[save(each)]
     predictors: Vec<Lifetime>,
 }
 
