@@ -50,7 +50,7 @@ pub struct WaveStart {
 
 /// State that the wavefronts of a launch share beside memory and local data, such as the text that they have printed.
 pub trait LaunchState: Send + Sync {
-    /// Appends the state.
+    /// Appends everything that wavefronts have left there.
     fn keep(&self, to: &mut Vec<u8>);
 
     /// Takes over the state of the same launch.

@@ -36,21 +36,21 @@ pub enum CheckpointError {
     /// The file cannot be read.
     #[error("cannot read the checkpoint {path}: {source}", path = path.display())]
     Unreadable {
-        /// The file.
+        /// The file of `--resume`.
         path: PathBuf,
-        /// The reason.
+        /// The answer of the file system.
         source: io::Error,
     },
     /// The file is something else.
     #[error("{path} is not a checkpoint: it does not begin as one", path = path.display())]
     Foreign {
-        /// The file.
+        /// The file of `--resume`.
         path: PathBuf,
     },
     /// The file has another format.
     #[error("the checkpoint {path} has format {found}, and this Chorus reads format {VERSION}", path = path.display())]
     Format {
-        /// The file.
+        /// The file of `--resume`.
         path: PathBuf,
         /// The version of its format.
         found: u32,
@@ -58,7 +58,7 @@ pub enum CheckpointError {
     /// The file is not as it was written.
     #[error("the checkpoint {path} is damaged or cut short: its checksum does not fit", path = path.display())]
     Damaged {
-        /// The file.
+        /// The file of `--resume`.
         path: PathBuf,
     },
     /// Another build wrote the file.
@@ -68,11 +68,11 @@ pub enum CheckpointError {
         path = path.display()
     )]
     OtherBuild {
-        /// The file.
+        /// The file of `--resume`.
         path: PathBuf,
         /// The build that wrote it.
         found: String,
-        /// This build.
+        /// The build that was to read it.
         here: String,
     },
     /// The file is of another run.
@@ -82,21 +82,21 @@ pub enum CheckpointError {
         path = path.display()
     )]
     OtherRun {
-        /// The file.
+        /// The file of `--resume`.
         path: PathBuf,
         /// The command of the run.
         found: String,
         /// The command of this run.
         here: String,
     },
-    /// The same command has come to mean another configuration.
+    /// Another configuration has become the meaning of the command.
     #[error(
         "the checkpoint {path} is of configuration {found}, and the same command now means configuration {here}\n\
          hint: a file that the command names has changed: a system, a program, a graph or a trace",
         path = path.display()
     )]
     OtherConfiguration {
-        /// The file.
+        /// The file of `--resume`.
         path: PathBuf,
         /// The hash of the configuration.
         found: String,
@@ -105,7 +105,7 @@ pub enum CheckpointError {
     },
 }
 
-/// What a file says about itself.
+/// The head of a file: its build and its run.
 #[derive(Clone, Debug, PartialEq, Save)]
 struct Head {
     build: String,
@@ -255,7 +255,7 @@ impl Checkpoint {
     }
 }
 
-/// What became of a checkpoint that was due.
+/// The fate of a checkpoint that was due.
 #[derive(Debug)]
 pub enum Kept<'k> {
     /// It is in the file, which has so many bytes of state.
@@ -277,8 +277,8 @@ pub struct Keeping<'k> {
     pub told: &'k (dyn Fn(Kept<'_>) + Sync),
 }
 
-/// Makes a run of a matrix, which goes on from its checkpoint in `folder` if it has one. A checkpoint that does not fit,
-/// such as one of another build, is left aside and written anew. That of a run that has ended is removed.
+/// Makes a run of a matrix, which goes on from its checkpoint in `folder` if it has one. A checkpoint that does not
+/// fit, such as one of another build, is left aside and written anew. That of a run that has ended is removed.
 pub fn simulate_kept(
     registry: &Registry,
     spec: &RunSpec,

@@ -132,7 +132,7 @@ impl Stopwatches {
         Stopwatches { wall: Instant::now(), processor: Stopwatch::new(manner.threads), before }
     }
 
-    /// Both in seconds.
+    /// The time and the processor time so far, in seconds.
     pub(crate) fn elapsed(&self) -> [f64; 2] {
         let [wall, processor] = self.before;
         [wall + self.wall.elapsed().as_secs_f64(), processor + self.processor.elapsed().as_secs_f64()]

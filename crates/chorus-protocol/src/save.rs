@@ -63,7 +63,7 @@ impl<'b> Reader<'b> {
 
 /// A value that is plain data, as bytes.
 pub trait Save: Sized {
-    /// Appends the value.
+    /// Appends its bytes, which [`Save::load`] reads.
     fn save(&self, to: &mut Vec<u8>);
 
     /// Makes the value that was written.
@@ -72,7 +72,7 @@ pub trait Save: Sized {
 
 /// A part of a machine whose state can be taken over by one that was built alike.
 pub trait Restore {
-    /// Appends the state.
+    /// Appends the bytes of everything that is not as it was built.
     fn keep(&self, to: &mut Vec<u8>);
 
     /// Takes over the state that was appended.

@@ -1,5 +1,5 @@
-//! Derives of `chorus_protocol::save::Save` and `chorus_protocol::save::Restore`. What they write names the module `save`,
-//! which must be in scope: `use chorus_protocol::save::{self, Save}`.
+//! Derives of `chorus_protocol::save::Save` and `chorus_protocol::save::Restore`. What they write names the module
+//! `save`, which must be in scope: `use chorus_protocol::save::{self, Save}`.
 //!
 //! Both take every field of a type, in the order of its declaration, so that no field is forgotten. A field that a
 //! `Restore` leaves out says why: `#[save(built)]` is set by the construction of the value and never changes, and
@@ -85,15 +85,14 @@ fn save(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {
     let (ident, (own, of, conditions)) = (&input.ident, generics.split_for_impl());
     Ok(quote! {
         impl #own save::Save for #ident #of #conditions {
-            #[allow(unused_variables, reason = "a type without fields writes and reads nothing")]
             fn save(&self, to: &mut ::std::vec::Vec<u8>) {
+                // A type without fields writes nothing.
+                let _ = &to;
                 match self { #(#saves)* }
             }
 
-            #[allow(unused_variables, reason = "a type without fields writes and reads nothing")]
-            fn load(
-                from: &mut save::Reader<'_>,
-            ) -> ::core::result::Result<Self, save::Damaged> {
+            fn load(from: &mut save::Reader<'_>) -> ::core::result::Result<Self, save::Damaged> {
+                let _ = &from;
                 #load
             }
         }

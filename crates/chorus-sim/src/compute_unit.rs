@@ -32,25 +32,15 @@ pub struct Since {
 /// The operation that a wavefront issued last, for observers and for reports of stuck programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum LastOperation {
-    /// None yet.
     Start,
-    /// A load.
     Load,
-    /// A store.
     Store,
-    /// An atomic.
     Atomic,
-    /// A fence.
     Fence,
-    /// A barrier.
     Barrier,
-    /// Arithmetic.
     Arithmetic,
-    /// An access of the local data share.
     LocalData,
-    /// A look at the time and the place.
     Look,
-    /// The release at its end.
     End,
 }
 

@@ -131,7 +131,7 @@ impl<const W: usize> Streams<'_, '_, '_, W> {
         KernelRun { name: before.name, cycles: self.machine.cycles() - before.cycles, metrics }
     }
 
-    /// Keeps a checkpoint.
+    /// Writes down the programs and the machine, and hands that over.
     fn keep(&mut self) {
         let Some(checkpoints) = self.watch.checkpoints else { return };
         let mut state = Vec::new();

@@ -32,9 +32,9 @@ pub struct Watch<'w> {
 
 /// Somebody who keeps checkpoints of a run.
 pub trait Checkpoints {
-    /// Whether a checkpoint is due. This is asked at the end of every turn, so it must take no time. Where it is due, it
-    /// is kept as soon as every wavefront that runs can be written down. Those of PTX programs and traces can be at
-    /// any time, and those of async kernels only before they begin and after they have ended.
+    /// Whether a checkpoint is due. This is asked at the end of every turn, so it must take no time. One that is due is
+    /// kept as soon as every wavefront that runs can be written down. Those of PTX programs and traces can be at any
+    /// time, and those of async kernels only before they begin and after they have ended.
     fn are_due(&self) -> bool;
 
     /// Keeps a checkpoint, behind which the run goes on.

@@ -18,7 +18,7 @@ const FILE: &str = "chorus.checkpoint";
 /// Whether Ctrl-C was pressed: the last checkpoint is written as soon as possible.
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
 
-/// Options of checkpoints.
+/// The file of the checkpoints of a run, how often one is written, and the one to go on from.
 #[derive(Debug, Args)]
 pub struct CheckpointArguments {
     /// Write the whole state of the run to a file every so often, as 90s, 10min or 2h, and on Ctrl-C. A run that was

@@ -42,6 +42,7 @@ use crate::sharing_profile::SharingProfile;
 use crate::simulate::Settings;
 use crate::stats::{Counter, Stats};
 use crate::watch::{Checkpoints, Progress, Watch};
+pub(crate) use checkpoint::Pause;
 use checkpoint::{Kept, Refused};
 
 /// A piece of work for all partitions.
@@ -300,15 +301,6 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// The reason why a machine pauses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pause {
-    /// The kernel of this stream is over.
-    Over(usize),
-    /// A checkpoint is due, and the machine can be kept.
-    Checkpoint,
-}
-
 /// A simulated machine with a protocol, which runs programs.
 #[derive(Restore)]
 pub(crate) struct Machine<'m, const W: usize> {
@@ -510,13 +502,6 @@ impl<const W: usize> Machine<'_, W> {
             Some((_, _, Fault::Error(error))) => Err(*error),
             Some((_, _, Fault::Panic(panic))) => resume_unwind(panic),
         }
-    }
-
-    /// Gives all partitions a task that is done between turns. It hands the orders of the host to components, so they
-    /// are none of its own any more.
-    fn ask(&mut self, task: Task) {
-        self.next = self.next.min(self.next_order());
-        self.perform(task);
     }
 
     /// Gives all partitions a task and waits until it is done.

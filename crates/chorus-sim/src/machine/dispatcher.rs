@@ -107,7 +107,7 @@ impl Dispatcher {
         }
     }
 
-    /// Appends the state.
+    /// Appends the state with the shares, whose kernels their streams tell.
     pub(super) fn keep_all(&self, to: &mut Vec<u8>) {
         self.keep(to);
         self.shares.len().save(to);

@@ -36,6 +36,7 @@ struct PerBlock {
     /// Consecutive lines go to different banks; this is the distance of two that go to the same one.
     #[save(built)]
     interleave: usize,
+    #[save(each)]
     predictors: Vec<Lifetime>,
 }
 

@@ -12,6 +12,15 @@ use super::{Machine, Task, lock};
 use crate::compute_unit::Job;
 use crate::stats::Counter;
 
+/// The reason why a machine pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// The kernel of this stream is over.
+    Over(usize),
+    /// A checkpoint is due, and the machine can be kept.
+    Checkpoint,
+}
+
 /// The state that a partition takes over, and the kernels of all streams.
 pub(super) struct Kept {
     pub(super) state: Vec<u8>,
@@ -26,6 +35,13 @@ pub(super) struct Refused {
 }
 
 impl<const W: usize> Machine<'_, W> {
+    /// Gives all partitions a task that is done between turns. It hands the orders of the host to components, so they
+    /// are none of its own any more.
+    fn ask(&mut self, task: Task) {
+        self.next = self.next.min(self.next_order());
+        self.perform(task);
+    }
+
     /// Whether the machine can be kept now. One that could not be is asked again when a work-group has finished, since
     /// asking takes time.
     pub(super) fn can_be_kept(&mut self) -> bool {

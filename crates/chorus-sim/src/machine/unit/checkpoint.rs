@@ -90,7 +90,7 @@ fn restored(
     Ok(wave)
 }
 
-/// What is left of an order without the kernel, which its stream tells.
+/// An order without the kernel, which its stream tells.
 #[derive(Save)]
 enum Kept {
     Group(u8, u32),
