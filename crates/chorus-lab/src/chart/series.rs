@@ -9,8 +9,8 @@ const TOP: f64 = 8.0;
 const PLOT_HEIGHT: f64 = 90.0;
 const AXIS_HEIGHT: f64 = 20.0;
 
-/// Draws the growth of a counter in intervals that end at `ends`. It is shown per core cycle, since the last interval may
-/// be shorter.
+/// Draws the growth of a counter in intervals that end at `ends`. It is shown per core cycle, since the last interval
+/// may be shorter.
 pub(crate) fn draw(key: &str, ends: &[u64], growth: &[f64]) -> String {
     let begins = std::iter::once(0).chain(ends.iter().copied());
     let rates: Vec<(u64, u64, f64)> = begins
