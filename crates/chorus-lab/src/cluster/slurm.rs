@@ -18,7 +18,7 @@ const SUBMISSION_FILE: &str = "slurm.json";
 /// The name of the script that every task runs.
 const SCRIPT_FILE: &str = "job.sh";
 
-/// What the user asks Slurm for.
+/// The wishes of the user for the job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The partition that the job goes to.
