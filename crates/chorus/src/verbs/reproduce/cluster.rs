@@ -231,13 +231,7 @@ pub fn submit(
         session.output.line("nothing is left to submit")?;
         return Ok(None);
     };
-    let submission = match cluster::submit(&plan, &arguments.cluster.options(jobs)) {
-        Ok(submission) => submission,
-        Err(error) => {
-            plan.remove();
-            return Err(error.into());
-        }
-    };
+    let submission = cluster::submit(&plan, &arguments.cluster.options(jobs))?;
     let runs: usize = plan.tasks.iter().map(|task| task.runs.len()).sum();
     let longest = plan.tasks.iter().map(|task| task.seconds / jobs as f64).fold(0.0, f64::max);
     let folder = plan.folder.display().to_string();
