@@ -22,6 +22,7 @@ mod collect;
 mod cut;
 mod error;
 mod plan;
+mod shard;
 mod slurm;
 mod slurm_time;
 mod status;
@@ -34,6 +35,7 @@ pub use error::ClusterError;
 pub use plan::{
     FORMAT_VERSION, PLANS, Plan, PlannedRun, Planning, Program, Task, find_or_write, plans, unfinished, write,
 };
+pub use shard::Shard;
 pub use slurm::{Options, Submission, submit};
 pub use slurm_time::seconds_of;
 pub use status::{PlanStatus, State, TaskStatus, status};

@@ -95,7 +95,8 @@ impl Planned {
     }
 }
 
-/// Resolves every run before the first one starts, so that a mistake is found at once. Looks up which runs the store has.
+/// Resolves every run before the first one starts, so that a mistake is found at once. Looks up which runs the store
+/// has.
 fn plan(registry: &Registry, store: &Store, build: &Build, specs: &[RunSpec]) -> Result<Vec<Planned>, MatrixError> {
     let mut seen = BTreeSet::new();
     let mut planned = Vec::new();

@@ -40,10 +40,10 @@ pub struct Ending {
     pub error: Option<String>,
 }
 
-/// What became of an attempt.
+/// The fate of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Its process lives.
+    /// Its process is still alive.
     GoesOn,
     /// Its process ended and said how.
     Ended(Ending),
@@ -58,7 +58,7 @@ pub struct Attempt {
     pub number: u64,
     /// The process that made it, if its file can be read.
     pub process: Option<Process>,
-    /// What became of it.
+    /// Whether it goes on, or how it ended.
     pub fate: Fate,
     /// The shard with its finished runs. There may be none yet.
     pub shard: PathBuf,

@@ -18,7 +18,7 @@ pub struct Disagreement {
     pub second: PathBuf,
 }
 
-/// What came out of merging shards.
+/// The outcome of merging shards.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// The number of shards that were read.

@@ -80,7 +80,7 @@ pub enum ClusterError {
          hint: `chorus reproduce --shard 1/4` makes a part of the runs under any scheduler, or under none"
     )]
     NoSlurm(&'static str, String),
-    /// Slurm said no.
+    /// Slurm does not take the job.
     #[error("Slurm refused the job: {0}")]
     Refused(String),
     /// The runs cannot exist, or could not be made.

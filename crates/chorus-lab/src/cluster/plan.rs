@@ -195,7 +195,7 @@ impl Plan {
     }
 
     /// Removes a plan that nobody is to carry out. What cannot be removed is a plan without a job, and harms nobody.
-    pub fn remove(&self) {
+    pub(super) fn remove(&self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
 

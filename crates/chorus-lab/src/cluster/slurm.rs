@@ -18,7 +18,7 @@ const SUBMISSION_FILE: &str = "slurm.json";
 /// The name of the script that every task runs.
 const SCRIPT_FILE: &str = "job.sh";
 
-/// What the user asks Slurm for.
+/// The wishes of the user for the job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The partition that the job goes to.
@@ -61,8 +61,17 @@ pub struct SlurmTask {
     pub exit_code: u32,
 }
 
-/// Submits a plan as a job array. Tasks begin in the working directory of this process.
+/// Submits a plan as a job array. Tasks begin in the working directory of this process. A plan that Slurm does not take
+/// is removed.
 pub fn submit(plan: &Plan, options: &Options) -> Result<Submission, ClusterError> {
+    let submission = sbatch(plan, options).inspect_err(|_| plan.remove())?;
+    let path = plan.folder.join(SUBMISSION_FILE);
+    let written = fs::write(&path, format!("{:#}\n", serde_json::json!(submission)));
+    written.map_err(ClusterError::file("write", &path))?;
+    Ok(submission)
+}
+
+fn sbatch(plan: &Plan, options: &Options) -> Result<Submission, ClusterError> {
     let folder = fs::canonicalize(&plan.folder).map_err(ClusterError::file("find", &plan.folder))?;
     let script = folder.join(SCRIPT_FILE);
     fs::write(&script, script_text(plan, &folder, options.jobs)).map_err(ClusterError::file("write", &script))?;
@@ -82,11 +91,7 @@ pub fn submit(plan: &Plan, options: &Options) -> Result<Submission, ClusterError
     }
     let quoted = words.iter().map(|word| shell_word(word)).chain([shell_word(&script.display().to_string())]);
     let command = std::iter::once("sbatch".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ");
-    let submission = Submission { job: job.to_owned(), cluster, at: now(), command };
-    let path = folder.join(SUBMISSION_FILE);
-    let written = fs::write(&path, format!("{:#}\n", serde_json::json!(submission)));
-    written.map_err(ClusterError::file("write", &path))?;
-    Ok(submission)
+    Ok(Submission { job: job.to_owned(), cluster, at: now(), command })
 }
 
 /// The job array of a plan; none if the plan was not given to Slurm.

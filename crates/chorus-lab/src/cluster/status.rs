@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::slurm::{self, SlurmTask};
-use super::task::made;
+use super::task::{made, made_in};
 use super::{Attempt, ClusterError, Fate, Plan, PlannedRun, all_attempts};
+use crate::store::Store;
 
 /// The lines of a log that a status shows.
 const LAST_LINES: usize = 5;
@@ -105,13 +106,17 @@ impl PlanStatus {
     }
 }
 
-/// Looks how the tasks of a plan fare.
-pub fn status(plan: &Plan) -> Result<PlanStatus, ClusterError> {
+/// Looks how the tasks of a plan fare. A run that the store has is made, whoever made it.
+pub fn status(store: &Store, plan: &Plan) -> Result<PlanStatus, ClusterError> {
     let submission = slurm::submission(plan)?;
     let known = submission.as_ref().and_then(slurm::tasks);
     let attempts = all_attempts(plan)?;
     let tasks = (1..).zip(plan.tasks.iter().zip(&attempts)).map(|(number, (task, attempts))| {
-        let made = made(plan, &task.runs, attempts).len();
+        let mut found = made_in(store, plan, &task.runs);
+        if found.len() < task.runs.len() {
+            found.append(&mut made(plan, &task.runs, attempts));
+        }
+        let made = found.len();
         let seen = Seen {
             is_done: made == task.runs.len(),
             last: attempts.last(),

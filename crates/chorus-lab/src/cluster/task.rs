@@ -95,13 +95,15 @@ fn attempt(request: &TaskRequest<'_>, live: &LiveAttempt, runs: &[PlannedRun]) -
 /// The runs of a task that attempts have finished. A shard that cannot be read counts as empty: `collect` says what is
 /// wrong with it.
 pub(super) fn made(plan: &Plan, runs: &[PlannedRun], attempts: &[Attempt]) -> BTreeSet<PlannedRun> {
-    let mut made = BTreeSet::new();
-    for shard in attempts.iter().filter_map(Attempt::open_shard).flatten() {
-        let has = |run: &&PlannedRun| shard.find(&run.spec, &run.config_hash, &plan.build);
-        let is_made = |run: &&PlannedRun| has(run).is_ok_and(|found| found.is_some_and(|record| record.is_settled()));
-        made.extend(runs.iter().filter(is_made).cloned());
-    }
-    made
+    let shards = attempts.iter().filter_map(Attempt::open_shard).flatten();
+    shards.flat_map(|shard| made_in(&shard, plan, runs)).collect()
+}
+
+/// The runs that a store has.
+pub(super) fn made_in(store: &Store, plan: &Plan, runs: &[PlannedRun]) -> BTreeSet<PlannedRun> {
+    let found = |run: &PlannedRun| store.find(&run.spec, &run.config_hash, &plan.build);
+    let is_made = |run: &&PlannedRun| found(run).is_ok_and(|found| found.is_some_and(|record| record.is_settled()));
+    runs.iter().filter(is_made).cloned().collect()
 }
 
 /// Notes in the attempt's file which runs are under way, and passes all progress on.

@@ -43,11 +43,12 @@ Examples:
   chorus reproduce rec --headline --scale paper --checkpoint-every 10min
   chorus reproduce --scale paper --estimate   how long that will take, before it runs
   chorus reproduce my-experiment.toml --json
-  chorus reproduce rec --scale paper --slurm --time 4:00:00 --mem 8G   the missing runs, by a cluster
-  chorus reproduce rec --scale paper --shard 3/16   a part of them, by any other scheduler
-  chorus reproduce --status                   how the tasks of a cluster fare; `chorus collect` merges their results
+  chorus reproduce rec --scale paper --slurm --time 4:00:00 --mem 8G
+  chorus reproduce rec --scale paper --shard 3/16    for other schedulers
+  chorus reproduce --status                   how the tasks of a cluster fare
 
-Finished runs are kept at once: the same command goes on where it was stopped, and repeats nothing.";
+Finished runs are kept at once: the same command goes on where it was stopped, and repeats nothing.
+`chorus collect` merges what the tasks of a cluster have made.";
 
 /// The folder of checkpoints beside the store.
 const CHECKPOINTS: &str = "checkpoints";

@@ -1,5 +1,5 @@
-//! `chorus reproduce --shard`, `--slurm` and `--status`, and `chorus collect`, where there is no Slurm; and what happens
-//! when the disk is full, or when two make runs for one store.
+//! `chorus reproduce --shard`, `--slurm` and `--status`, and `chorus collect`, where there is no Slurm; and what
+//! happens when the disk is full, or when two make runs for one store.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

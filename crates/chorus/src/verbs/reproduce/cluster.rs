@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chorus_lab::cluster::{
-    self, Cut, Options, Plan, PlannedRun, Planning, Program, State, TaskRequest, TaskResult, find_or_write, plans,
-    run_task, seconds_of, status,
+    self, Cut, Options, Plan, PlannedRun, Planning, Program, Shard, State, TaskRequest, TaskResult, find_or_write,
+    plans, run_task, seconds_of, status,
 };
 use chorus_lab::paper::Paper;
 use chorus_lab::process::Process;
@@ -27,9 +26,6 @@ use crate::verbs::collect;
 
 /// The length of tasks for Slurm where neither `--task-time` nor `--time` says how long they are.
 const TASK_SECONDS: u64 = 30 * 60;
-
-/// The most tasks by which runs can be shared.
-const SHARDS_MAX: usize = 100_000;
 
 /// The pauses between two looks at the tasks of a job: the first one, and the longest one.
 const LOOKS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
@@ -76,27 +72,6 @@ pub struct ClusterArguments {
 
 fn time(text: &str) -> Result<String, String> {
     seconds_of(text).map(|_| text.to_owned())
-}
-
-/// A part of the runs: part `part` of `of`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    part: usize,
-    of: usize,
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Shard, String> {
-        let numbers = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
-        match numbers {
-            Some((part, of)) if (1..=of).contains(&part) && of <= SHARDS_MAX => Ok(Shard { part, of }),
-            Some(_) | None => {
-                Err(format!("expected a part and the number of parts, as in 1/16 to 16/16, and at most {SHARDS_MAX}"))
-            }
-        }
-    }
 }
 
 impl ClusterArguments {
@@ -221,7 +196,7 @@ pub fn remind(store: &Store, out: &Path) {
     // A plan that cannot be read is no reason to make no runs.
     let finished = plans(out).and_then(|plans| {
         let unfinished = cluster::unfinished(store, &plans)?;
-        unfinished.into_iter().map(status).collect::<Result<Vec<_>, _>>()
+        unfinished.into_iter().map(|plan| status(store, plan)).collect::<Result<Vec<_>, _>>()
     });
     let shards = finished.is_ok_and(|plans| plans.iter().any(|plan| plan.tasks.iter().any(|task| task.made > 0)));
     if shards {
@@ -245,7 +220,7 @@ pub fn submit(
     }
     let mut under_way = BTreeSet::new();
     for plan in cluster::unfinished(store, &earlier)? {
-        under_way.extend(status(plan)?.under_way(plan).cloned());
+        under_way.extend(status(store, plan)?.under_way(plan).cloned());
     }
     if !under_way.is_empty() {
         print_note(&format!("{} runs wait or are under way already", under_way.len()));
@@ -256,13 +231,7 @@ pub fn submit(
         session.output.line("nothing is left to submit")?;
         return Ok(None);
     };
-    let submission = match cluster::submit(&plan, &arguments.cluster.options(jobs)) {
-        Ok(submission) => submission,
-        Err(error) => {
-            plan.remove();
-            return Err(error.into());
-        }
-    };
+    let submission = cluster::submit(&plan, &arguments.cluster.options(jobs))?;
     let runs: usize = plan.tasks.iter().map(|task| task.runs.len()).sum();
     let longest = plan.tasks.iter().map(|task| task.seconds / jobs as f64).fold(0.0, f64::max);
     let folder = plan.folder.display().to_string();
@@ -289,7 +258,7 @@ pub fn wait(plan: &Plan, store: &Store, session: &Session) -> Result<Verdict, Fa
     let mut was_over = false;
     let mut pause = LOOKS[0];
     let last = loop {
-        let now = status(plan)?;
+        let now = status(store, plan)?;
         let [queued, running] = [State::Queued, State::Running].map(|state| now.count(state));
         activity.begin(format!("{running} running, {queued} queued"));
         for task in now.tasks.iter().filter(|task| matches!(task.state, State::Done | State::Failed)) {
@@ -317,17 +286,4 @@ pub fn wait(plan: &Plan, store: &Store, session: &Session) -> Result<Verdict, Fa
         print_error(&format!("task {}: {} of {} runs made: {reason}{log}", task.task, task.made, task.runs), None);
     }
     Ok(if last.count(State::Failed) > 0 { Verdict::CheckFailed } else { merged })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_of_the_runs_is_between_one_and_their_number() {
-        assert_eq!("3/16".parse(), Ok(Shard { part: 3, of: 16 }));
-        for text in ["", "3", "0/4", "5/4", "1/0", "a/b", "1/2/3", "-1/4", "1/1000000"] {
-            assert!(text.parse::<Shard>().is_err_and(|error| error.contains("as in 1/16 to 16/16")), "{text}");
-        }
-    }
 }

@@ -5,6 +5,8 @@ use std::path::Path;
 use chorus_lab::cluster::{PlanStatus, State, TaskStatus, plans, status};
 use chorus_lab::estimate::duration;
 use chorus_lab::process::now;
+use chorus_lab::reproduce::STORE_FILE;
+use chorus_lab::store::Store;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Verdict};
@@ -14,7 +16,13 @@ use crate::session::Session;
 /// Prints the state of every plan in a folder of results. It is good unless a task has failed.
 pub fn print(out: &Path, as_json: bool, session: &mut Session) -> Result<Verdict, Failure> {
     let plans = plans(out)?;
-    let all = plans.iter().map(status).collect::<Result<Vec<PlanStatus>, _>>()?;
+    let all = match plans.is_empty() {
+        true => Vec::new(),
+        false => {
+            let store = Store::open(&out.join(STORE_FILE))?;
+            plans.iter().map(|plan| status(&store, plan)).collect::<Result<Vec<PlanStatus>, _>>()?
+        }
+    };
     let verdict = Verdict::of(all.iter().all(|plan| plan.count(State::Failed) == 0));
     if as_json {
         let plans: Vec<Value> = all.iter().map(to_json).collect();
