@@ -40,8 +40,8 @@ pub struct Spec {
 
 impl Spec {
     fn resolve(self) -> Result<RunSpec, Failure> {
-        let scale = Scale::from_str(&self.scale).map_err(|error| Failure::input(error))?;
-        let annotate = Annotate::from_str(&self.annotate).map_err(|error| Failure::input(error))?;
+        let scale = Scale::from_str(&self.scale).map_err(Failure::input)?;
+        let annotate = Annotate::from_str(&self.annotate).map_err(Failure::input)?;
         Ok(RunSpec {
             system: self.system,
             protocol: self.protocol,
@@ -67,7 +67,7 @@ pub struct Choices {
     keep: Option<PathBuf>,
 }
 
-/// Makes one run.
+/// Makes one run, and keeps it in a store if a directory is given.
 #[pyfunction]
 #[pyo3(signature = (spec, choices, shown=None))]
 pub fn run(py: Python<'_>, spec: Spec, choices: Choices, shown: Option<&Bound<'_, PyAny>>) -> PyResult<Records> {
