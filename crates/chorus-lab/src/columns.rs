@@ -211,10 +211,9 @@ pub fn runs(records: &[Record]) -> Columns<'_> {
     }
     let parameters: Vec<_> = results.iter().map(|result| result.map(|result| &result.parameters)).collect();
     let sizes: Vec<_> = results.iter().map(|result| result.map(|result| &result.sizes)).collect();
-    for (prefix, maps) in [("parameters", &parameters), ("sizes", &sizes)] {
-        for (key, values) in by_key(maps) {
-            columns.push((Cow::Owned(format!("{prefix}.{key}")), Values::Integer(values)));
-        }
+    for (prefix, maps) in [("parameters", parameters), ("sizes", sizes)] {
+        let named = by_key(&maps).map(|(key, values)| (format!("{prefix}.{key}"), values));
+        columns.extend(named.map(|(name, values)| (Cow::Owned(name), Values::Integer(values))));
     }
     let metrics: Vec<_> = results.iter().map(|result| result.map(|result| &result.metrics)).collect();
     columns.extend(by_key(&metrics).map(|(key, values)| (Cow::Borrowed(key), Values::Number(values))));

@@ -68,7 +68,7 @@ pub struct Choices {
     keep: Option<PathBuf>,
 }
 
-/// Makes one run.
+/// Makes one run, and keeps it in a store if a directory is given.
 #[pyfunction]
 #[pyo3(signature = (spec, choices, shown=None))]
 pub fn run(py: Python<'_>, spec: Spec, choices: Choices, shown: Option<&Bound<'_, PyAny>>) -> PyResult<Records> {
