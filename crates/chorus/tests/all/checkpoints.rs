@@ -10,11 +10,15 @@ use serde_json::Value;
 
 use crate::chorus::{Directory, Ended, chorus, command, end};
 
-/// A program in PTX whose host reads memory to know when it has ended.
-fn run() -> String {
+/// A program in PTX whose host reads memory to know when it has ended, on a graph of so many nodes.
+fn run_of(nodes: &str) -> String {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/cuda/bfs/program.toml");
     let program = program.canonicalize().expect("the program is shipped");
-    format!("run --system tc --protocol gpu-vi --program {} --set workload.n=2^15 --json", program.display())
+    format!("run --system tc --protocol gpu-vi --program {} --set workload.n={nodes} --json", program.display())
+}
+
+fn run() -> String {
+    run_of("2^15")
 }
 
 /// The result of a run without the time and the memory that it took.
@@ -29,8 +33,8 @@ fn result(ended: Ended) -> Value {
 }
 
 /// Starts a run that keeps checkpoints in `file`, and waits for the first one.
-fn begin(file: &Path) -> Child {
-    let mut started = command(&format!("{} --checkpoint-every 20ms --checkpoint {}", run(), file.display()));
+fn begin(run: &str, file: &Path) -> Child {
+    let mut started = command(&format!("{run} --checkpoint-every 20ms --checkpoint {}", file.display()));
     let started = started.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
     while !file.exists() {
         sleep(Duration::from_millis(2));
@@ -38,15 +42,39 @@ fn begin(file: &Path) -> Child {
     started
 }
 
+/// Kills a run behind its first checkpoint and compares what comes of that with the run itself.
+fn goes_on(run: &str, file: &Path) {
+    let mut killed = begin(run, file);
+    killed.kill().expect("the run was started");
+    killed.wait().expect("the run was started");
+    let resumed = chorus(&format!("{run} --resume {}", file.display()));
+    assert_eq!(result(resumed), result(chorus(run)), "{run}");
+}
+
+#[test]
+fn traces_workloads_and_several_of_them_at_the_same_time_go_on() {
+    let directory = Directory::new();
+    let trace = directory.join("trace");
+    chorus(&format!("run --system tc --protocol gpu-vi --workload stn --record-trace {}", trace.display()))
+        .expect_code(0);
+    for (number, run) in [
+        format!("--system tc --protocol mesi --trace {}", trace.display()),
+        "--system hmg --protocol hmg --workload mst --every 5000 --distributions --sharing".to_owned(),
+        "--system cpelide --protocol cpelide --workload square@0-1+backprop@2-3".to_owned(),
+    ]
+    .iter()
+    .enumerate()
+    {
+        goes_on(&format!("run {run} --json"), &directory.join(&number.to_string()));
+    }
+}
+
 #[test]
 fn a_run_that_was_killed_goes_on_to_the_same_result_and_no_other_run_does() {
     let directory = Directory::new();
     let file = directory.join("bfs.checkpoint");
-    let mut killed = begin(&file);
-    killed.kill().expect("the run has not ended");
-    assert_eq!(killed.wait().expect("it was started").code(), None, "the run was not killed");
+    goes_on(&run(), &file);
     let resume = format!("{} --resume {}", run(), file.display());
-    assert_eq!(result(chorus(&resume)), result(chorus(&run())));
 
     let refused = |options: &str, parts: &[&str]| {
         chorus(&format!("{resume} {options}")).expect_code(2).expect_error(parts);
@@ -73,7 +101,7 @@ fn a_run_that_was_killed_goes_on_to_the_same_result_and_no_other_run_does() {
 fn ctrl_c_writes_a_last_checkpoint() {
     let directory = Directory::new();
     let file = directory.join("bfs.checkpoint");
-    let started = begin(&file);
+    let started = begin(&run_of("2^18"), &file);
     let first = std::fs::read(&file).expect("the checkpoint is there");
     let signal = Command::new("kill").args(["-INT", &started.id().to_string()]).status();
     assert!(signal.expect("kill is there").success());
