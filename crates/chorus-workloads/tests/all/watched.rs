@@ -50,8 +50,7 @@ fn watching_changes_nothing_and_notes_the_same_in_every_way() {
             every: Some(EVERY),
             distributions: true,
             sharing: true,
-            observer: None,
-            stop: None,
+            ..Watch::default()
         };
         let (bare, nothing) = run(of, (1, None), Watch::default());
         assert_eq!(nothing, Noted::default());
