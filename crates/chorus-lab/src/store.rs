@@ -13,7 +13,8 @@ mod hold;
 mod merge;
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -98,8 +99,12 @@ impl Store {
         if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
             fs::create_dir_all(directory).map_err(unwritable)?;
         }
-        OpenOptions::new().append(true).create(true).open(path).map_err(unwritable)?;
-        Self::connect(path, Journal::WriteAhead)
+        // A file that exists is left to SQLite. To open and close it here would end the locks that other connections of
+        // this process hold on it, and a process that reads the store would then remove the log that they write to.
+        match File::create_new(path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(unwritable(error)),
+            Ok(_) | Err(_) => Self::connect(path, Journal::WriteAhead),
+        }
     }
 
     /// Makes a shard: a store that machines which share only a disk may use.

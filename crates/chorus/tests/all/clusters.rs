@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use chorus_lab::reproduce::STORE_FILE;
 use chorus_lab::run::Outcome;
 use chorus_lab::store::Store;
 
@@ -77,6 +78,20 @@ fn shards_give_what_one_process_gives_and_pages_follow() {
     assert_eq!((&json["ran"], &json["reused"]), (&0.into(), &4.into()));
     let nothing = chorus(&format!("{reproduce} --shard 1/2")).expect_code(0).stdout;
     assert_eq!(nothing, "nothing is left to run\n");
+}
+
+#[test]
+fn a_process_that_reads_a_store_takes_nothing_from_one_that_writes_it() {
+    let directory = Directory::new();
+    let (small, made, out) = (experiment(&directory, 1), directory.join("made"), directory.join("out"));
+    chorus(&format!("reproduce {} --out {}", small.display(), made.display())).expect_code(0);
+    let path = out.join(STORE_FILE);
+    let (store, _another) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());
+    assert_eq!(exported(&out).len(), 0);
+    for record in Store::open_results(&made).unwrap().records().unwrap() {
+        store.insert(&record).unwrap();
+    }
+    assert_eq!(exported(&out), exported(&made));
 }
 
 #[test]
