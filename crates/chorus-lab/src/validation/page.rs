@@ -56,10 +56,6 @@ fn suite(validated: &Validated) -> String {
                     that between events around the launches. Filled marks are warm, open ones cold. On the line both \
                     times are equal.</p>\n"
             .to_owned();
-    if validated.description.replay_mib.is_some() {
-        text += "<p>Sectors and bytes are those of runs whose launches begin as a profiler lets them begin: behind caches \
-                 that hold nothing of the program or, in warm rows, nothing but what the launch changes.</p>\n";
-    }
     let _ = writeln!(text, "<figure>{}</figure>", scatter::draw(&validated.cases));
     let (shown, predicted): (Vec<&CaseResult>, Vec<&CaseResult>) =
         validated.cases.iter().partition(|case| !case.is_prediction());
