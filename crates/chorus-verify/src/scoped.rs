@@ -150,9 +150,9 @@ fn message(modules: Modules, writer: u16, reader: u16) -> MachineConfig {
 }
 
 /// A message between two modules of two banks each. The line and the flag lie in one module, in different banks.
-fn message_past_banks(line: Words, flag: Words) -> MachineConfig {
-    let writer: Thread<'_> = (1, &[&[WeakStore(line)], FENCES, &[Store(flag, System)]]);
-    let reader: Thread<'_> = (0, &[&[Load(flag, System)], FENCES, &[WeakLoad(line)]]);
+fn message_past_banks() -> MachineConfig {
+    let writer: Thread<'_> = (1, &[&[WeakStore(X)], FENCES, &[Store(Y, System)]]);
+    let reader: Thread<'_> = (0, &[&[Load(Y, System)], FENCES, &[WeakLoad(X)]]);
     let config = MachineConfig { evictions: Evictions::WhenNeeded, ..roomy(machine(ONE_BY_TWO, &[writer, reader])) };
     config.on_banks(ONE_BY_TWO, 1, 2, 1)
 }
@@ -162,28 +162,23 @@ pub fn quick_configurations(protocol: &dyn Protocol) -> Vec<CheckConfig> {
     [quick_of_one_gpu(), quick_of_two_gpus(protocol)].concat()
 }
 
-/// The configurations that ask whether writes are found once everything has settled. Where weak stores may stay in a
-/// cache until they are released, threads make strong stores instead. Where stores leave parts of lines in private
-/// caches, they make both: no model says which of two weak stores is found.
-fn progress(protocol: &dyn Protocol) -> Vec<CheckConfig> {
-    let machine_of = |accesses: &[&[Choice]]| machine(TWO_BY_TWO, &[(1, accesses), (3, accesses)]);
-    let weak = config(
-        "progress-smoke",
-        "2 GPUs of 2 modules, 1 word, a weak access each; when all is settled, wide loads find what was written",
-        machine_of(&[WEAK, SETTLE, WIDE]),
-    );
-    let strong = |name| {
-        config(
-            name,
-            "2 GPUs of 2 modules, 1 word, a weak load or a strong store each; when all is settled, wide loads find what was written",
-            machine_of(&[&[WeakLoad(X), Store(X, Gpu), Store(X, System)], SETTLE, WIDE]),
-        )
-    };
-    match protocol.promises().contains(&Promise::Progress) {
-        false => vec![strong("progress-smoke")],
-        true if holds_parts(protocol) => vec![weak, strong("progress-stores")],
-        true => vec![weak],
+/// The configuration that asks whether writes are found once everything has settled. Where weak stores may stay in a
+/// cache until they are released, threads make strong stores instead.
+fn progress(protocol: &dyn Protocol) -> CheckConfig {
+    let accesses: Thread<'_> = (1, &[WEAK, SETTLE, WIDE]);
+    if protocol.promises().contains(&Promise::Progress) {
+        return config(
+            "progress-smoke",
+            "2 GPUs of 2 modules, 1 word, a weak access each; when all is settled, wide loads find what was written",
+            machine(TWO_BY_TWO, &[accesses, (3, accesses.1)]),
+        );
     }
+    let accesses: Thread<'_> = (1, &[&[WeakLoad(X), Store(X, Gpu), Store(X, System)], SETTLE, WIDE]);
+    config(
+        "progress-smoke",
+        "2 GPUs of 2 modules, 1 word, a weak load or a strong store each; when all is settled, wide loads find what was written",
+        machine(TWO_BY_TWO, &[accesses, (3, accesses.1)]),
+    )
 }
 
 /// The configurations that a transition table is filled from besides the quick ones. Where private caches hold parts of
@@ -238,22 +233,24 @@ fn quick_of_one_gpu() -> Vec<CheckConfig> {
 }
 
 fn quick_of_two_gpus(protocol: &dyn Protocol) -> Vec<CheckConfig> {
-    let gpus = config(
-        "gpus-smoke",
-        "2 GPUs of 2 modules, 1 word, a weak access and a fence beside its home, a weak access far from it",
-        machine(TWO_BY_TWO, &[(0, &[WEAK, FENCES]), (3, &[WEAK])]),
-    );
-    let beside = config(
-        "beside-smoke",
-        "2 GPUs of 1 module, 1 word, 2 threads beside one private cache and 1 beside its home, 1 weak access each",
-        machine(TWO_BY_ONE, &[(1, &[WEAK]), (1, &[WEAK]), (0, &[WEAK])]),
-    );
-    let kernels = config(
-        "kernels-smoke",
-        "2 GPUs of 1 module, 1 word, a weak access in a kernel and one in the next",
-        machine(TWO_BY_ONE, &[(0, &[WEAK, KERNEL, WEAK]), (1, &[WEAK, KERNEL, WEAK])]),
-    );
-    [vec![gpus, beside], progress(protocol), vec![kernels]].concat()
+    vec![
+        config(
+            "gpus-smoke",
+            "2 GPUs of 2 modules, 1 word, a weak access and a fence beside its home, a weak access far from it",
+            machine(TWO_BY_TWO, &[(0, &[WEAK, FENCES]), (3, &[WEAK])]),
+        ),
+        config(
+            "beside-smoke",
+            "2 GPUs of 1 module, 1 word, 2 threads beside one private cache and 1 beside its home, 1 weak access each",
+            machine(TWO_BY_ONE, &[(1, &[WEAK]), (1, &[WEAK]), (0, &[WEAK])]),
+        ),
+        progress(protocol),
+        config(
+            "kernels-smoke",
+            "2 GPUs of 1 module, 1 word, a weak access in a kernel and one in the next",
+            machine(TWO_BY_ONE, &[(0, &[WEAK, KERNEL, WEAK]), (1, &[WEAK, KERNEL, WEAK])]),
+        ),
+    ]
 }
 
 /// The configurations of several modules that a protocol is checked in: those that take a moment, those of one GPU, and
@@ -322,12 +319,7 @@ fn of_two_gpus() -> Vec<CheckConfig> {
         config(
             "message-banks",
             "a message between two modules of two banks each, about lines of different banks",
-            message_past_banks(X, Y),
-        ),
-        config(
-            "message-banks-back",
-            "the same with the line in the other bank, and the flag in its place",
-            message_past_banks(Y, X),
+            message_past_banks(),
         ),
         config(
             "three-beside",

@@ -27,6 +27,7 @@ mod driver;
 mod elision;
 mod engine;
 mod expectations;
+mod hopper;
 mod hopper_probes;
 mod mutants;
 mod mutation;

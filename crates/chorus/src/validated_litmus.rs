@@ -223,10 +223,6 @@ fn text_of([test, scope, variant, placement]: [&str; 4]) -> Result<String, Strin
 
 #[cfg(test)]
 mod tests {
-    use chorus_lab::validation::description::Description;
-    use chorus_lab::validation::measured::Measured;
-    use chorus_protocol::registry::find;
-
     use super::*;
 
     fn row(test: &str, scope: &str, variant: &str, outcome: &str, count: u64) -> OutcomeRow {
@@ -252,37 +248,5 @@ mod tests {
         assert!(of("MP, gpu, relaxed").passes() && of("IRIW").passes() && of("2+2W").passes());
         assert!(of("MP, gpu, acq-rel, ld.nc").left_out.is_some());
         assert!(verdicts.iter().filter(|verdict| verdict.left_out.is_some()).count() == 1, "{verdicts:?}");
-    }
-    /// The one outcome of H200s that cores of Chorus cannot show: there `fence.sc.cta` does not wait for loads.
-    const OUT_OF_REACH: &str = "LB, cta, relaxed+fence.sc, different SMs: x=1;y=1";
-
-    /// Judges what H200s showed of some tests by `hopper`.
-    fn judge_h200(tests: &[&str], judged: usize, out_of_reach: &[&str]) {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../hardware/h200/validation.toml");
-        let mut rows = Measured::read(&Description::load(file).unwrap()).unwrap().outcomes;
-        rows.retain(|row| tests.contains(&row.test.as_str()));
-        let mut verdicts = judge(find("hopper").unwrap(), &rows, true);
-        verdicts.retain(|verdict| verdict.left_out.is_none());
-        assert_eq!(verdicts.len(), judged);
-        for verdict in &verdicts {
-            assert!(verdict.passes(), "{verdict:?}");
-        }
-        let outcomes = |it: &LitmusVerdict| -> Vec<String> {
-            it.not_reached.iter().flatten().map(|outcome| format!("{}: {outcome}", it.test)).collect()
-        };
-        let not_reached: Vec<String> = verdicts.iter().flat_map(outcomes).collect();
-        assert_eq!(not_reached, out_of_reach, "outcomes that were seen and are not reached");
-        let unexplored = verdicts.iter().filter(|verdict| verdict.not_reached.is_none()).count();
-        assert!(unexplored <= 1, "{unexplored} tests have too many states");
-    }
-
-    #[test]
-    fn what_h200s_show_of_two_threads_is_allowed_and_reached() {
-        judge_h200(&["MP", "SB", "LB", "CoRR", "2+2W"], 187, &[OUT_OF_REACH]);
-    }
-
-    #[test]
-    fn what_h200s_show_of_witnesses_is_allowed_and_reached() {
-        judge_h200(&["WRC", "IRIW"], 67, &[]);
     }
 }
