@@ -143,7 +143,9 @@ impl Matrix {
 /// Every metric of a figure is one that runs count.
 fn check_metrics(figure: &Figure, document: &Document<'_>, known: &KnownNames<'_>) -> Result<(), DocumentError> {
     let of_marker = figure.marker.iter().flat_map(|marker| [&marker.metric, &marker.per]);
-    let of_parts = figure.parts.iter().map(|part| &part.metric);
+    // The parts of latency are not those of the file.
+    let parts = figure.parts.iter().filter(|_| figure.measure != Measure::Latency);
+    let of_parts = parts.map(|part| &part.metric);
     let mut metrics = figure.metric.iter().chain(&figure.less).chain(&figure.per).chain(of_parts).chain(of_marker);
     metrics.try_for_each(|metric| document.check_known("metric", metric, known.metrics))
 }

@@ -179,7 +179,7 @@ fn a_variant_multiplies_what_the_machine_has_at_each_scale() {
 fn shipped_papers_have_as_many_runs_as_ever() {
     // Sweeps over scales share runs with the other figures where a page is made at one of these scales.
     for (name, quick, paper) in
-        [("tc", 210, 210), ("hmg", 970, 970), ("rec", 836, 896), ("cpelide", 768, 792), ("spandex", 135, 135)]
+        [("tc", 228, 228), ("hmg", 1010, 1010), ("rec", 860, 920), ("cpelide", 840, 864), ("spandex", 153, 153)]
     {
         let experiment = paper::load(registry(), name).unwrap().experiment;
         let runs = [Scale::Quick, Scale::Paper].map(|scale| experiment.runs(scale).len());
@@ -234,7 +234,7 @@ fn an_unknown_key_is_named_with_its_place_and_the_nearest_one() {
         "workloads = [",
         "workload = [",
         "small.toml:8:1: unknown key `workload`; did you mean `workloads`? accepted: `name`, `workloads`, `protocols`, \
-         `baseline`, `seeds`, `jitter`, `variant`",
+         `baseline`, `seeds`, `jitter`, `observed`, `variant`",
     );
     check_message(
         "label = \"GPU-VI\"",
@@ -341,6 +341,11 @@ fn a_figure_that_makes_no_sense_is_refused() {
     let message = read(&lines).expect_err("lines of means beside those of workloads");
     assert!(message.ends_with("has lines of means: it takes `show = \"mean\"`, one mean and no `marker`"), "{message}");
     assert!(read(&lines.replace("mean =", "show = \"mean\"\nmean =")).is_ok());
+    check_message(
+        "measure = \"speed-up\"",
+        "measure = \"latency\"",
+        "small.toml:12:6: figure `1` shows latency: its `matrices` take `observed = true`",
+    );
     check_message("headline = true\n", "", "small.toml:1:1: no figure has `headline = true`; expected exactly one");
     check_message("\"stn\", \"dlb\"", "\"stn\", \"stn\"", "small.toml:8:21: workload `stn` is given twice");
     check_message(

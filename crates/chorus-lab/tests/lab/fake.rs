@@ -12,6 +12,7 @@ use chorus_lab::paper::{self, Paper};
 use chorus_lab::recorded::Recorded;
 use chorus_lab::run::{Build, CheckResult, KernelResult, Outcome, Record, RunError, RunResult, RunSpec};
 use chorus_lab::setup;
+use chorus_lab::why::stage::Stage;
 use chorus_registry::Registry;
 use chorus_system::Scale;
 
@@ -184,6 +185,9 @@ pub fn result(spec: &RunSpec) -> RunResult {
     metrics.insert("traffic.flits".to_owned(), total);
     metrics.insert("energy.dynamic_nj".to_owned(), total / 10.0);
     metrics.insert("energy.static_nj".to_owned(), cycles as f64 / 1000.0);
+    if spec.observed {
+        metrics.extend(Stage::ALL.map(|stage| (stage.metric().to_owned(), cycles as f64)));
+    }
     if spec.protocol == "tc-weak" {
         metrics.insert("protocol.leases".to_owned(), 10.0);
         metrics.insert("protocol.lease_cycles".to_owned(), 8000.0);
