@@ -33,14 +33,14 @@ def cli():
     return lambda *arguments: Ended(arguments)
 
 
-#: Fields that differ between two equal runs.
-TIMES = ("wall_s", "user_s", "peak_rss_bytes", "seconds")
+#: Fields that differ between two equal runs. Builds of one tree may carry different revisions of it.
+OTHERS = ("wall_s", "user_s", "peak_rss_bytes", "seconds", "git_revision")
 
 
 def timeless(value):
-    """A result without the times that it took."""
+    """A result without the times that it took and the build that made it."""
     if isinstance(value, dict):
-        return {key: timeless(inner) for key, inner in value.items() if key not in TIMES}
+        return {key: timeless(inner) for key, inner in value.items() if key not in OTHERS}
     if isinstance(value, list):
         return [timeless(inner) for inner in value]
     return value
