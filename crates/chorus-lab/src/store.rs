@@ -102,7 +102,7 @@ impl Store {
         // A file that exists is left to SQLite. To open and close it here would end the locks that other connections of
         // this process hold on it, and a process that reads the store would then remove the log that they write to.
         match File::create_new(path) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(unwritable(error)),
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(unwritable(error)),
             Ok(_) | Err(_) => Self::connect(path, Journal::WriteAhead),
         }
     }
