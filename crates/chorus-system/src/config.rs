@@ -302,7 +302,7 @@ pub struct L2 {
     /// Hundredths of an L2 cycle that the home of a line takes for each part of an atomic: a sector of 32 bytes, as
     /// often as lanes repeat a word of it. One cycle for the whole atomic unless given.
     pub atomic_percent: Option<u32>,
-    /// The same for parts that repeat a sector. `atomic_percent` unless given.
+    /// Hundredths of an L2 cycle for each part of an atomic that repeats a sector. `atomic_percent` unless given.
     pub repeat_percent: Option<u32>,
     /// Hundredths of an L2 cycle that the home of a line takes for each sector that is stored. One cycle for the whole
     /// store unless given.

@@ -26,7 +26,7 @@ pub(super) struct Smaller {
 /// A workload that ran with a smaller input than its scale stands for, for readers of results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SmallerInput {
-    /// The program.
+    /// The program that ran.
     pub workload: String,
     /// The sizes that it ran with, in the words of `--set`.
     pub set: Vec<String>,

@@ -7,13 +7,13 @@
 
 mod checkpoint;
 mod noting;
+mod waiting;
 
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
-use std::time::Duration;
 
 use chorus_kernel::{HostMemory, Kernel};
 use chorus_protocol::address::AgentId;
@@ -44,6 +44,7 @@ use crate::stats::{Counter, Stats};
 use crate::watch::{Checkpoints, Progress, Watch};
 pub(crate) use checkpoint::Pause;
 use checkpoint::{Kept, Refused};
+use waiting::wait_until;
 
 /// A piece of work for all partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,28 +145,6 @@ impl<'a, const W: usize> Shared<'a, W> {
 /// Takes a lock. A thread that panicked while holding it has ended the run anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Turns of a waiting thread before it lets others use its processor, and before it sleeps.
-const SPINS: u32 = 4_000;
-const YIELDS: u32 = 100;
-/// How long a thread sleeps at a time that waits for long.
-const NAP: Duration = Duration::from_micros(50);
-
-/// Waits until a condition holds. The wait is short where every thread has a processor of its own. Where processors are
-/// short, the waiting thread leaves its own to others.
-fn wait_until(holds: impl Fn() -> bool) {
-    let mut turns = 0u32;
-    while !holds() {
-        turns = turns.saturating_add(1);
-        if turns < SPINS {
-            std::hint::spin_loop();
-        } else if turns < SPINS + YIELDS {
-            thread::yield_now();
-        } else {
-            thread::sleep(NAP);
-        }
-    }
 }
 
 impl<const W: usize> Shared<'_, W> {

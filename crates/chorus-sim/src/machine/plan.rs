@@ -224,8 +224,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The time that the parts of an access take, which are so many hundredths of a cycle: whole cycles. What is less than a
-/// cycle is left in `rest` for the next access.
+/// The time that the parts of an access take, which are so many hundredths of a cycle: whole cycles. What is less than
+/// a cycle is left in `rest` for the next access.
 pub(super) fn time_of_parts(hundredths: u32, clock: Clock, rest: &mut u64) -> Ticks {
     let hundredths = *rest + u64::from(hundredths);
     *rest = hundredths % 100;

@@ -40,6 +40,7 @@ fn the_kernel_computes_its_reference_under_the_protocol() {
         set: vec!["workload.elements=4096".to_owned()],
         graph: None,
         annotate: Default::default(),
+        observed: false,
     };
     let run = simulate(&registry(), &spec, false).expect("it runs");
     assert_eq!(run.result, CheckResult::Pass);
