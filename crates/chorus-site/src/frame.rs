@@ -1,4 +1,4 @@
-//! What stands around every article: the bar with the search field, the contents, and the pages before and after.
+//! The frame of every article: the bar with the search field, the contents, and links to the pages before and after.
 
 use std::fmt::Write as _;
 
